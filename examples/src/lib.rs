@@ -1,0 +1,1 @@
+//! Numbered one-file examples and the quick start

@@ -1,0 +1,1 @@
+//! Cluster certificate authorities, CSR signing, kubeconfig and sealed storage

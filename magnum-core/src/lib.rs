@@ -1,0 +1,1 @@
+//! Domain, typed state machine, durable engine and driver contract for Kubernetes clusters on OpenStack

@@ -1,0 +1,1 @@
+//! Kubernetes driver for virtual machines (Nova)

@@ -1,0 +1,1 @@
+//! What Kubernetes drivers share: node bootstrap, add-ons, Kubernetes API access, stacks

@@ -1,0 +1,1 @@
+//! OpenStack session and typed Heat client with a typed HOT builder

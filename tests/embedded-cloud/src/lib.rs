@@ -1,0 +1,1 @@
+//! An in-process OpenStack and Kubernetes for tests, examples and portal developers
