@@ -1,0 +1,1 @@
+//! A Kubernetes API stand-in over mutual TLS.

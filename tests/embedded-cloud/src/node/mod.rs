@@ -1,0 +1,1 @@
+//! The node simulator: does with user-data what a real node would.

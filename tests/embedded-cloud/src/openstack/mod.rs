@@ -1,0 +1,1 @@
+//! OpenStack services over HTTP.

@@ -1,0 +1,1 @@
+//! The HTTP CONNECT proxy through which clusters of the simulated nodes are reached.
