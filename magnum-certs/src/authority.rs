@@ -37,7 +37,9 @@ impl Credential {
     /// [`Error::BadKey`] when they do not belong together.
     pub fn new(certificate: Certificate, key: PrivateKey) -> Result<Self, Error> {
         if certificate.public_key() != key.public_key() {
-            return Err(Error::BadKey { reason: "the key does not belong to the certificate".to_owned() });
+            return Err(Error::BadKey {
+                reason: "the key does not belong to the certificate".to_owned(),
+            });
         }
         Ok(Self { certificate, key })
     }
@@ -110,13 +112,24 @@ impl Authority {
     /// # Errors
     /// [`Error::BadPem`], [`Error::BadCertificate`] when the certificate is no authority, [`Error::BadKey`] when the key is not its key.
     pub fn from_pem(kind: AuthorityKind, certificate: &str, key: &str) -> Result<Self, Error> {
-        Self::from_key(kind, Certificate::from_pem(certificate)?, PrivateKey::from_pem(key)?)
+        Self::from_key(
+            kind,
+            Certificate::from_pem(certificate)?,
+            PrivateKey::from_pem(key)?,
+        )
     }
 
-    fn from_key(kind: AuthorityKind, certificate: Certificate, key: PrivateKey) -> Result<Self, Error> {
+    fn from_key(
+        kind: AuthorityKind,
+        certificate: Certificate,
+        key: PrivateKey,
+    ) -> Result<Self, Error> {
         let key = Arc::new(key);
         let signer: Arc<dyn Signer> = Arc::clone(&key) as Arc<dyn Signer>;
-        Ok(Self { key: Some(key), ..Self::with_signer(kind, certificate, signer)? })
+        Ok(Self {
+            key: Some(key),
+            ..Self::with_signer(kind, certificate, signer)?
+        })
     }
 
     /// An authority whose key lives elsewhere, behind a [`Signer`]. It signs, and it cannot be put into a PKI bundle.
@@ -129,17 +142,30 @@ impl Authority {
         certificate: Certificate,
         signer: Arc<dyn Signer>,
     ) -> Result<Self, Error> {
-        let bad = |reason: &str| Err(Error::BadCertificate { reason: format!("{kind} authority: {reason}") });
+        let bad = |reason: &str| {
+            Err(Error::BadCertificate {
+                reason: format!("{kind} authority: {reason}"),
+            })
+        };
         if !certificate.is_authority() {
             return bad("it is no certificate authority (CA:TRUE with keyCertSign)");
         }
         if certificate.subject_key_id().is_none() {
-            return bad("it has no subject key identifier, so strict clients would refuse what it signs");
+            return bad(
+                "it has no subject key identifier, so strict clients would refuse what it signs",
+            );
         }
         if certificate.public_key() != signer.public_key() {
-            return Err(Error::BadKey { reason: format!("the key does not belong to the {kind} authority") });
+            return Err(Error::BadKey {
+                reason: format!("the key does not belong to the {kind} authority"),
+            });
         }
-        Ok(Self { kind, certificate, signer, key: None })
+        Ok(Self {
+            kind,
+            certificate,
+            signer,
+            key: None,
+        })
     }
 
     /// Which of the cluster's authorities this is.
@@ -202,20 +228,33 @@ impl Authority {
     ) -> Result<Certificate, Error> {
         let grant = self.check(profile, now)?;
         let refuse = |what: &str, asked: &str| {
-            Err(Error::NotAllowed { reason: format!("{what} {asked:?} in a request for profile {:?}", profile.name()) })
+            Err(Error::NotAllowed {
+                reason: format!(
+                    "{what} {asked:?} in a request for profile {:?}",
+                    profile.name()
+                ),
+            })
         };
         if let Some(name) = csr.common_name()
             && name != grant.subject.common_name()
         {
             return refuse("common name", name);
         }
-        if let Some(group) = csr.organizations().iter().find(|group| !grant.subject.organizations().contains(group)) {
+        if let Some(group) = csr
+            .organizations()
+            .iter()
+            .find(|group| !grant.subject.organizations().contains(group))
+        {
             return refuse("organization", group);
         }
         if let Some(name) = csr.names().beyond(&grant.names).first() {
             return refuse("name", name);
         }
-        let names = if csr.names().is_empty() { &grant.names } else { csr.names() };
+        let names = if csr.names().is_empty() {
+            &grant.names
+        } else {
+            csr.names()
+        };
         self.certify(&grant, names, csr.public_key(), life, now)
     }
 
@@ -223,7 +262,12 @@ impl Authority {
         let grant = profile.grant()?;
         if grant.authority != self.kind {
             return Err(Error::NotAllowed {
-                reason: format!("profile {:?} belongs to the {} authority, not to {}", profile.name(), grant.authority, self.kind),
+                reason: format!(
+                    "profile {:?} belongs to the {} authority, not to {}",
+                    profile.name(),
+                    grant.authority,
+                    self.kind
+                ),
             });
         }
         if self.certificate.is_valid_at(now) {
@@ -253,7 +297,10 @@ impl Authority {
                 subject: &grant.subject.to_der(),
                 public_key,
                 names,
-                usage: Usage::Leaf { server: grant.server, client: grant.client },
+                usage: Usage::Leaf {
+                    server: grant.server,
+                    client: grant.client,
+                },
                 not_before: (now - delta(LEAF_BACKDATE)).max(self.certificate.not_before()),
                 not_after: (now + delta(life)).min(self.certificate.not_after()),
             },
@@ -264,7 +311,10 @@ impl Authority {
 
 impl fmt::Debug for Authority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Authority").field("kind", &self.kind).field("certificate", &self.certificate).finish_non_exhaustive()
+        f.debug_struct("Authority")
+            .field("kind", &self.kind)
+            .field("certificate", &self.certificate)
+            .finish_non_exhaustive()
     }
 }
 

@@ -45,20 +45,35 @@ impl Certificate {
     /// # Errors
     /// [`Error::BadCertificate`], or [`Error::BadKey`] for a key that this crate does not accept.
     pub fn from_der(der: &[u8]) -> Result<Self, Error> {
-        let bad = |reason: &str| Error::BadCertificate { reason: reason.to_owned() };
+        let bad = |reason: &str| Error::BadCertificate {
+            reason: reason.to_owned(),
+        };
         let (rest, parsed) = X509Certificate::from_der(der).map_err(|_| bad("not X.509"))?;
         if !rest.is_empty() {
             return Err(bad("trailing data"));
         }
-        let instant = |seconds| DateTime::from_timestamp(seconds, 0).ok_or_else(|| bad("validity out of range"));
+        let instant = |seconds| {
+            DateTime::from_timestamp(seconds, 0).ok_or_else(|| bad("validity out of range"))
+        };
         let mut inner = Parsed {
             der: der.to_vec(),
-            serial: parsed.raw_serial().iter().copied().skip_while(|byte| *byte == 0).collect(),
+            serial: parsed
+                .raw_serial()
+                .iter()
+                .copied()
+                .skip_while(|byte| *byte == 0)
+                .collect(),
             subject_der: parsed.subject().as_raw().to_vec(),
             issuer_der: parsed.issuer().as_raw().to_vec(),
-            common_name: attributes(parsed.subject(), false).into_iter().next().unwrap_or_default(),
+            common_name: attributes(parsed.subject(), false)
+                .into_iter()
+                .next()
+                .unwrap_or_default(),
             organizations: attributes(parsed.subject(), true),
-            issuer_common_name: attributes(parsed.issuer(), false).into_iter().next().unwrap_or_default(),
+            issuer_common_name: attributes(parsed.issuer(), false)
+                .into_iter()
+                .next()
+                .unwrap_or_default(),
             not_before: instant(parsed.validity().not_before.timestamp())?,
             not_after: instant(parsed.validity().not_after.timestamp())?,
             names: AltNames::new(),
@@ -76,20 +91,28 @@ impl Certificate {
                 ParsedExtension::SubjectAlternativeName(names) => {
                     inner.names = alt_names(&names.general_names, false)?;
                 }
-                ParsedExtension::KeyUsage(usage) => inner.signs_certificates = usage.key_cert_sign(),
+                ParsedExtension::KeyUsage(usage) => {
+                    inner.signs_certificates = usage.key_cert_sign()
+                }
                 ParsedExtension::ExtendedKeyUsage(usage) => {
                     inner.server_auth = usage.server_auth;
                     inner.client_auth = usage.client_auth;
                 }
-                ParsedExtension::SubjectKeyIdentifier(id) => inner.subject_key_id = Some(id.0.to_vec()),
+                ParsedExtension::SubjectKeyIdentifier(id) => {
+                    inner.subject_key_id = Some(id.0.to_vec())
+                }
                 ParsedExtension::AuthorityKeyIdentifier(id) => {
                     inner.authority_key_id = id.key_identifier.as_ref().map(|id| id.0.to_vec());
                 }
-                ParsedExtension::ParseError { .. } => return Err(bad("an extension cannot be read")),
+                ParsedExtension::ParseError { .. } => {
+                    return Err(bad("an extension cannot be read"));
+                }
                 _ => {}
             }
         }
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
     }
 
     /// Parses exactly one PEM block `CERTIFICATE`.
@@ -107,7 +130,10 @@ impl Certificate {
     pub fn bundle_from_pem(text: &str) -> Result<Vec<Self>, Error> {
         let blocks = pem::decode_all(&[pem::label::CERTIFICATE], text)?;
         if blocks.is_empty() {
-            return Err(Error::BadPem { expected: pem::label::CERTIFICATE, reason: "there is no block" });
+            return Err(Error::BadPem {
+                expected: pem::label::CERTIFICATE,
+                reason: "there is no block",
+            });
         }
         blocks.iter().map(|block| Self::from_der(block)).collect()
     }
@@ -234,8 +260,13 @@ impl Certificate {
         if self.inner.issuer_der != authority.inner.subject_der || !authority.is_authority() {
             return false;
         }
-        match (X509Certificate::from_der(self.der()), X509Certificate::from_der(authority.der())) {
-            (Ok((_, leaf)), Ok((_, issuer))) => leaf.verify_signature(Some(issuer.public_key())).is_ok(),
+        match (
+            X509Certificate::from_der(self.der()),
+            X509Certificate::from_der(authority.der()),
+        ) {
+            (Ok((_, leaf)), Ok((_, issuer))) => {
+                leaf.verify_signature(Some(issuer.public_key())).is_ok()
+            }
             _ => false,
         }
     }
@@ -262,8 +293,15 @@ impl fmt::Debug for Certificate {
 
 /// Values of the common name, or of the organizations.
 pub(crate) fn attributes(name: &X509Name<'_>, organizations: bool) -> Vec<String> {
-    let wanted = if organizations { OID_X509_ORGANIZATION_NAME } else { OID_X509_COMMON_NAME };
-    name.iter_by_oid(&wanted).filter_map(|attribute| attribute.as_str().ok()).map(str::to_owned).collect()
+    let wanted = if organizations {
+        OID_X509_ORGANIZATION_NAME
+    } else {
+        OID_X509_COMMON_NAME
+    };
+    name.iter_by_oid(&wanted)
+        .filter_map(|attribute| attribute.as_str().ok())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// DNS names and addresses. Other kinds are skipped, or refused when `strict`.
@@ -279,7 +317,10 @@ pub(crate) fn alt_names(list: &[GeneralName<'_>], strict: bool) -> Result<AltNam
             GeneralName::IPAddress(octets) => match address(octets) {
                 Some(address) => names.with_ip(address),
                 None if strict => {
-                    return Err(Error::BadName { name: hex(octets), reason: "an address has 4 or 16 octets" });
+                    return Err(Error::BadName {
+                        name: hex(octets),
+                        reason: "an address has 4 or 16 octets",
+                    });
                 }
                 None => names,
             },

@@ -86,10 +86,12 @@ impl Csr {
         if text.len() > MAX_CSR_BYTES {
             return Err(CsrProblem::TooLarge { size: text.len() }.into());
         }
-        let der = pem::decode_one(&[pem::label::REQUEST, pem::label::NEW_REQUEST], text).map_err(|error| match error {
-            Error::BadPem { reason, .. } => CsrProblem::NotOnePemBlock(reason).into(),
-            other => other,
-        })?;
+        let der = pem::decode_one(&[pem::label::REQUEST, pem::label::NEW_REQUEST], text).map_err(
+            |error| match error {
+                Error::BadPem { reason, .. } => CsrProblem::NotOnePemBlock(reason).into(),
+                other => other,
+            },
+        )?;
         Self::from_der(&der)
     }
 
@@ -105,15 +107,17 @@ impl Csr {
     }
 
     fn read(der: &[u8]) -> Result<Self, CsrProblem> {
-        let (rest, request) = X509CertificationRequest::from_der(der).map_err(|_| CsrProblem::NotPkcs10)?;
+        let (rest, request) =
+            X509CertificationRequest::from_der(der).map_err(|_| CsrProblem::NotPkcs10)?;
         if !rest.is_empty() {
             return Err(CsrProblem::TrailingData);
         }
         let info = &request.certification_request_info;
-        let public_key = PublicKey::from_der(info.subject_pki.raw).map_err(|error| match error {
-            Error::BadKey { reason } => CsrProblem::BadKey(reason),
-            _ => CsrProblem::NotPkcs10,
-        })?;
+        let public_key =
+            PublicKey::from_der(info.subject_pki.raw).map_err(|error| match error {
+                Error::BadKey { reason } => CsrProblem::BadKey(reason),
+                _ => CsrProblem::NotPkcs10,
+            })?;
         check_signature(&request)?;
         let mut common_names = attributes(&info.subject, false);
         if common_names.len() > 1 {
@@ -189,7 +193,9 @@ fn check_signature(request: &X509CertificationRequest<'_>) -> Result<(), CsrProb
         "1.2.840.113549.1.1.5" | "1.3.14.3.2.29" | "1.2.840.10045.4.1" => {
             return Err(CsrProblem::WeakSignature("SHA-1"));
         }
-        "1.2.840.113549.1.1.4" | "1.2.840.113549.1.1.2" => return Err(CsrProblem::WeakSignature("MD5 or older")),
+        "1.2.840.113549.1.1.4" | "1.2.840.113549.1.1.2" => {
+            return Err(CsrProblem::WeakSignature("MD5 or older"));
+        }
         _ => {}
     }
     request.verify_signature().map_err(|error| match error {
@@ -221,7 +227,8 @@ fn read_extensions(extensions: &[&X509Extension<'_>]) -> Result<AltNames, CsrPro
                 }
             }
             ParsedExtension::SubjectAlternativeName(list) => {
-                names = alt_names(&list.general_names, true).map_err(|error| CsrProblem::BadName(error.to_string()))?;
+                names = alt_names(&list.general_names, true)
+                    .map_err(|error| CsrProblem::BadName(error.to_string()))?;
             }
             // The profile decides both.
             ParsedExtension::ExtendedKeyUsage(_) | ParsedExtension::SubjectKeyIdentifier(_) => {}

@@ -103,9 +103,15 @@ pub(crate) fn named_bits(bits: u8) -> Vec<u8> {
 /// A Time: `UTCTime` up to 2049, `GeneralizedTime` afterwards (RFC 5280, 4.1.2.5), always UTC.
 pub(crate) fn time(at: DateTime<Utc>) -> Vec<u8> {
     if (1950..2050).contains(&at.year()) {
-        tlv(tag::UTC_TIME, at.format("%y%m%d%H%M%SZ").to_string().as_bytes())
+        tlv(
+            tag::UTC_TIME,
+            at.format("%y%m%d%H%M%SZ").to_string().as_bytes(),
+        )
     } else {
-        tlv(tag::GENERALIZED_TIME, at.format("%Y%m%d%H%M%SZ").to_string().as_bytes())
+        tlv(
+            tag::GENERALIZED_TIME,
+            at.format("%Y%m%d%H%M%SZ").to_string().as_bytes(),
+        )
     }
 }
 
@@ -122,7 +128,10 @@ pub(crate) fn extension(id: &[u8], critical: bool, value: &[u8]) -> Vec<u8> {
 
 /// One relative distinguished name with one attribute.
 pub(crate) fn rdn(id: &[u8], value: &str) -> Vec<u8> {
-    tlv(tag::SET, &sequence(&[&oid(id), &tlv(tag::UTF8, value.as_bytes())]))
+    tlv(
+        tag::SET,
+        &sequence(&[&oid(id), &tlv(tag::UTF8, value.as_bytes())]),
+    )
 }
 
 #[cfg(test)]

@@ -111,10 +111,16 @@ pub enum Error {
 
 impl From<aws_lc_rs::error::Unspecified> for Error {
     fn from(_: aws_lc_rs::error::Unspecified) -> Self {
-        Self::Crypto { operation: "compute" }
+        Self::Crypto {
+            operation: "compute",
+        }
     }
 }
 
 fn join(problems: &[BundleProblem]) -> String {
-    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    problems
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("; ")
 }

@@ -45,8 +45,14 @@ pub enum KeyAlgorithm {
 
 impl KeyAlgorithm {
     /// Every algorithm, for tests and forms.
-    pub const ALL: [Self; 6] =
-        [Self::EcdsaP256, Self::EcdsaP384, Self::Rsa2048, Self::Rsa3072, Self::Rsa4096, Self::Ed25519];
+    pub const ALL: [Self; 6] = [
+        Self::EcdsaP256,
+        Self::EcdsaP384,
+        Self::Rsa2048,
+        Self::Rsa3072,
+        Self::Rsa4096,
+        Self::Ed25519,
+    ];
 
     /// Whether kubeadm accepts an authority or a service-account key of this kind ("neither in RSA nor ECDSA format" otherwise).
     #[must_use]
@@ -118,8 +124,11 @@ impl PublicKey {
     /// # Errors
     /// [`Error::BadKey`] for anything else.
     pub fn from_der(spki: &[u8]) -> Result<Self, Error> {
-        let bad = |reason: &str| Error::BadKey { reason: reason.to_owned() };
-        let (rest, parsed) = SubjectPublicKeyInfo::from_der(spki).map_err(|_| bad("not a SubjectPublicKeyInfo"))?;
+        let bad = |reason: &str| Error::BadKey {
+            reason: reason.to_owned(),
+        };
+        let (rest, parsed) =
+            SubjectPublicKeyInfo::from_der(spki).map_err(|_| bad("not a SubjectPublicKeyInfo"))?;
         if !rest.is_empty() {
             return Err(bad("trailing data after the public key"));
         }
@@ -133,6 +142,16 @@ impl PublicKey {
     /// [`Error::BadPem`] or [`Error::BadKey`].
     pub fn from_pem(text: &str) -> Result<Self, Error> {
         Self::from_der(&pem::decode_one(&[pem::label::PUBLIC_KEY], text)?)
+    }
+
+    /// Reads the first of one or more PEM blocks `PUBLIC KEY`, as kubeadm does.
+    pub(crate) fn first_from_pem(text: &str) -> Result<Self, Error> {
+        let blocks = pem::decode_all(&[pem::label::PUBLIC_KEY], text)?;
+        let first = blocks.first().ok_or(Error::BadPem {
+            expected: pem::label::PUBLIC_KEY,
+            reason: "there is no block",
+        })?;
+        Self::from_der(first)
     }
 
     /// The `SubjectPublicKeyInfo` in DER.
@@ -166,7 +185,12 @@ impl PublicKey {
     pub fn is_rsa(&self) -> bool {
         SubjectPublicKeyInfo::from_der(&self.spki)
             .ok()
-            .and_then(|(_, parsed)| parsed.parsed().ok().map(|key| matches!(key, ParsedKey::RSA(_))))
+            .and_then(|(_, parsed)| {
+                parsed
+                    .parsed()
+                    .ok()
+                    .map(|key| matches!(key, ParsedKey::RSA(_)))
+            })
             .unwrap_or(false)
     }
 
@@ -213,7 +237,9 @@ fn strength(spki: &SubjectPublicKeyInfo<'_>) -> Result<(), Error> {
                 _ => refuse("elliptic curve point that is not in uncompressed form".to_owned()),
             }
         }
-        _ if spki.algorithm.algorithm.as_bytes() == der::oid::ED25519 && spki.subject_public_key.data.len() == 32 => {
+        _ if spki.algorithm.algorithm.as_bytes() == der::oid::ED25519
+            && spki.subject_public_key.data.len() == 32 =>
+        {
             Ok(())
         }
         _ => refuse("of an unsupported type".to_owned()),
@@ -241,22 +267,31 @@ impl PrivateKey {
             KeyAlgorithm::Rsa4096 => rsa(rcgen::RsaKeySize::_4096),
             KeyAlgorithm::Ed25519 => return Self::generate_ed25519(),
         }
-        .map_err(|_| Error::Crypto { operation: "generate a key" })?;
+        .map_err(|_| Error::Crypto {
+            operation: "generate a key",
+        })?;
         Self::from_inner(inner)
     }
 
     /// Ed25519 in PKCS#8 version 1: OpenSSL 3.0 does not read version 2, which the provider writes by default.
     fn generate_ed25519() -> Result<Self, Error> {
-        let failed = Error::Crypto { operation: "generate an Ed25519 key" };
-        let Ok(key) = aws_lc_rs::signature::Ed25519KeyPair::generate() else { return Err(failed) };
-        let Ok(document) = key.to_pkcs8v1() else { return Err(failed) };
+        let failed = Error::Crypto {
+            operation: "generate an Ed25519 key",
+        };
+        let Ok(key) = aws_lc_rs::signature::Ed25519KeyPair::generate() else {
+            return Err(failed);
+        };
+        let Ok(document) = key.to_pkcs8v1() else {
+            return Err(failed);
+        };
         Self::from_pkcs8(document.as_ref())
     }
 
     fn from_pkcs8(bytes: &[u8]) -> Result<Self, Error> {
         // The provider's own error text may describe the key's structure; it is left out on purpose.
-        let inner =
-            rcgen::KeyPair::try_from(bytes).map_err(|_| Error::BadKey { reason: "not a private key".to_owned() })?;
+        let inner = rcgen::KeyPair::try_from(bytes).map_err(|_| Error::BadKey {
+            reason: "not a private key".to_owned(),
+        })?;
         Self::from_inner(inner)
     }
 
@@ -270,7 +305,11 @@ impl PrivateKey {
     /// # Errors
     /// [`Error::BadPem`] or [`Error::BadKey`].
     pub fn from_pem(text: &str) -> Result<Self, Error> {
-        const LABELS: &[&str] = &[pem::label::PRIVATE_KEY, pem::label::RSA_PRIVATE_KEY, pem::label::EC_PRIVATE_KEY];
+        const LABELS: &[&str] = &[
+            pem::label::PRIVATE_KEY,
+            pem::label::RSA_PRIVATE_KEY,
+            pem::label::EC_PRIVATE_KEY,
+        ];
         Self::from_pkcs8(&pem::decode_one(LABELS, text)?)
     }
 
@@ -360,7 +399,9 @@ impl Signer for PrivateKey {
     }
 
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
-        self.inner.sign(message).map_err(|_| Error::Crypto { operation: "sign" })
+        self.inner
+            .sign(message)
+            .map_err(|_| Error::Crypto { operation: "sign" })
     }
 }
 
@@ -371,11 +412,19 @@ mod tests {
 
     #[test]
     fn keys_survive_pem() {
-        for algorithm in [KeyAlgorithm::EcdsaP256, KeyAlgorithm::EcdsaP384, KeyAlgorithm::Rsa2048, KeyAlgorithm::Ed25519]
-        {
+        for algorithm in [
+            KeyAlgorithm::EcdsaP256,
+            KeyAlgorithm::EcdsaP384,
+            KeyAlgorithm::Rsa2048,
+            KeyAlgorithm::Ed25519,
+        ] {
             let key = PrivateKey::generate(algorithm).unwrap();
             let text = key.to_pem();
-            assert!(text.expose_secret().starts_with("-----BEGIN PRIVATE KEY-----\n"), "{algorithm}");
+            assert!(
+                text.expose_secret()
+                    .starts_with("-----BEGIN PRIVATE KEY-----\n"),
+                "{algorithm}"
+            );
             let again = PrivateKey::from_pem(text.expose_secret()).unwrap();
             assert_eq!(again.public_key(), key.public_key(), "{algorithm}");
             let public = PublicKey::from_pem(&key.public_key().to_pem()).unwrap();
@@ -390,7 +439,11 @@ mod tests {
         let key = PrivateKey::generate(KeyAlgorithm::EcdsaP256).unwrap();
         let shown = format!("{key:?}");
         let pem = key.to_pem();
-        for line in pem.expose_secret().lines().filter(|line| !line.starts_with('-')) {
+        for line in pem
+            .expose_secret()
+            .lines()
+            .filter(|line| !line.starts_with('-'))
+        {
             assert!(!shown.contains(line));
         }
         assert!(shown.len() < 100, "{shown}");
@@ -398,9 +451,18 @@ mod tests {
 
     #[test]
     fn garbage_is_a_typed_error() {
-        assert!(matches!(PrivateKey::from_pem("nonsense"), Err(Error::BadPem { .. })));
+        assert!(matches!(
+            PrivateKey::from_pem("nonsense"),
+            Err(Error::BadPem { .. })
+        ));
         let text = pem::encode(pem::label::PRIVATE_KEY, b"nonsense");
-        assert!(matches!(PrivateKey::from_pem(&text), Err(Error::BadKey { .. })));
-        assert!(matches!(PublicKey::from_der(b"nonsense"), Err(Error::BadKey { .. })));
+        assert!(matches!(
+            PrivateKey::from_pem(&text),
+            Err(Error::BadKey { .. })
+        ));
+        assert!(matches!(
+            PublicKey::from_der(b"nonsense"),
+            Err(Error::BadKey { .. })
+        ));
     }
 }

@@ -33,7 +33,12 @@ impl Subject {
     {
         let organizations: BTreeSet<String> = organizations.into_iter().map(Into::into).collect();
         for part in std::iter::once(common_name).chain(organizations.iter().map(String::as_str)) {
-            let bad = |reason| Err(Error::BadName { name: part.to_owned(), reason });
+            let bad = |reason| {
+                Err(Error::BadName {
+                    name: part.to_owned(),
+                    reason,
+                })
+            };
             if part.trim().is_empty() {
                 return bad("a subject's parts are not blank");
             }
@@ -44,7 +49,10 @@ impl Subject {
                 return bad("a subject has no control characters");
             }
         }
-        Ok(Self { common_name: common_name.to_owned(), organizations: organizations.into_iter().collect() })
+        Ok(Self {
+            common_name: common_name.to_owned(),
+            organizations: organizations.into_iter().collect(),
+        })
     }
 
     /// The common name: the user, for Kubernetes.
@@ -99,7 +107,11 @@ impl AltNames {
     /// # Errors
     /// [`Error::BadName`] with the first part that is neither a DNS name nor an address.
     pub fn parse(list: &str) -> Result<Self, Error> {
-        Self::new().with_all(list.split(',').map(str::trim).filter(|part| !part.is_empty()))
+        Self::new().with_all(
+            list.split(',')
+                .map(str::trim)
+                .filter(|part| !part.is_empty()),
+        )
     }
 
     /// Adds one name: an address in any usual form (IPv6 also in brackets), else a DNS name.
@@ -107,7 +119,10 @@ impl AltNames {
     /// # Errors
     /// [`Error::BadName`] when it is neither.
     pub fn with(mut self, name: &str) -> Result<Self, Error> {
-        let bare = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
+        let bare = name
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+            .unwrap_or(name);
         if let Ok(address) = bare.parse::<IpAddr>() {
             self.ip.insert(address);
         } else {
@@ -125,7 +140,9 @@ impl AltNames {
         I: IntoIterator,
         I::Item: AsRef<str>,
     {
-        names.into_iter().try_fold(self, |all, name| all.with(name.as_ref()))
+        names
+            .into_iter()
+            .try_fold(self, |all, name| all.with(name.as_ref()))
     }
 
     /// Adds an address.
@@ -147,7 +164,10 @@ impl AltNames {
 
     /// All names as text: DNS names first, then addresses.
     pub fn iter(&self) -> impl Iterator<Item = String> {
-        self.dns.iter().cloned().chain(self.ip.iter().map(ToString::to_string))
+        self.dns
+            .iter()
+            .cloned()
+            .chain(self.ip.iter().map(ToString::to_string))
     }
 
     /// Whether there is no name.
@@ -169,7 +189,8 @@ impl AltNames {
     #[must_use]
     pub fn beyond(&self, allowed: &Self) -> Vec<String> {
         let dns = self.dns.difference(&allowed.dns).cloned();
-        dns.chain(self.ip.difference(&allowed.ip).map(ToString::to_string)).collect()
+        dns.chain(self.ip.difference(&allowed.ip).map(ToString::to_string))
+            .collect()
     }
 
     /// The value of the subjectAltName extension in DER.
@@ -208,11 +229,21 @@ impl From<AltNames> for Vec<String> {
 ///
 /// # Errors
 /// [`Error::BadName`] when the domain is no DNS name or a range is no CIDR.
-pub fn api_server_names(dns_domain: &str, service_ranges: &[&str], extra: &AltNames) -> Result<AltNames, Error> {
+pub fn api_server_names(
+    dns_domain: &str,
+    service_ranges: &[&str],
+    extra: &AltNames,
+) -> Result<AltNames, Error> {
     let domain = dns_name(dns_domain)?;
     let mut names = extra
         .clone()
-        .with_all(["kubernetes", "kubernetes.default", "kubernetes.default.svc", "localhost", "127.0.0.1"])?
+        .with_all([
+            "kubernetes",
+            "kubernetes.default",
+            "kubernetes.default.svc",
+            "localhost",
+            "127.0.0.1",
+        ])?
         .with(&format!("kubernetes.default.svc.{domain}"))?;
     for range in service_ranges {
         names = names.with_ip(first_address(range)?);
@@ -225,18 +256,30 @@ pub fn api_server_names(dns_domain: &str, service_ranges: &[&str], extra: &AltNa
 /// # Errors
 /// [`Error::BadName`] when `range` is no CIDR or has no second address.
 pub fn first_address(range: &str) -> Result<IpAddr, Error> {
-    let bad = |reason| Error::BadName { name: range.to_owned(), reason };
-    let net: IpNet = range.parse().map_err(|_| bad("an address range looks like 10.254.0.0/16"))?;
+    let bad = |reason| Error::BadName {
+        name: range.to_owned(),
+        reason,
+    };
+    let net: IpNet = range
+        .parse()
+        .map_err(|_| bad("an address range looks like 10.254.0.0/16"))?;
     let first = match net.network() {
         IpAddr::V4(v4) => u32::from(v4).checked_add(1).map(|n| IpAddr::V4(n.into())),
         IpAddr::V6(v6) => u128::from(v6).checked_add(1).map(|n| IpAddr::V6(n.into())),
     };
-    first.filter(|address| net.contains(address)).ok_or_else(|| bad("the range has one address only"))
+    first
+        .filter(|address| net.contains(address))
+        .ok_or_else(|| bad("the range has one address only"))
 }
 
 /// Checks and lower-cases a DNS name; one leading `*.` is allowed.
 pub(crate) fn dns_name(name: &str) -> Result<String, Error> {
-    let bad = |reason| Err(Error::BadName { name: name.chars().take(80).collect(), reason });
+    let bad = |reason| {
+        Err(Error::BadName {
+            name: name.chars().take(80).collect(),
+            reason,
+        })
+    };
     if name.is_empty() || name.len() > 253 {
         return bad("a DNS name has 1 to 253 characters");
     }
@@ -244,7 +287,10 @@ pub(crate) fn dns_name(name: &str) -> Result<String, Error> {
         if label.is_empty() || label.len() > 63 {
             return bad("a DNS label has 1 to 63 characters");
         }
-        if !label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+        if !label
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        {
             return bad("a DNS name has letters, digits, hyphens and dots only");
         }
         if label.starts_with('-') || label.ends_with('-') {
@@ -261,7 +307,8 @@ mod tests {
     #[test]
     fn ck_05_names_of_the_api_server() {
         let extra = AltNames::parse("172.24.4.10, 10.0.0.5").unwrap();
-        let names = api_server_names("cluster.local", &["10.254.0.0/16", "fd00:1::/112"], &extra).unwrap();
+        let names =
+            api_server_names("cluster.local", &["10.254.0.0/16", "fd00:1::/112"], &extra).unwrap();
         for name in [
             "kubernetes",
             "kubernetes.default",
@@ -279,12 +326,30 @@ mod tests {
 
     #[test]
     fn ck_06_extra_names_have_their_type_and_come_once() {
-        let names = AltNames::parse("api.example.org,10.0.0.5,2001:db8::1,API.example.org,10.0.0.5,,").unwrap();
+        let names =
+            AltNames::parse("api.example.org,10.0.0.5,2001:db8::1,API.example.org,10.0.0.5,,")
+                .unwrap();
         assert_eq!(names.dns().collect::<Vec<_>>(), ["api.example.org"]);
-        assert_eq!(names.ip().map(|ip| ip.to_string()).collect::<Vec<_>>(), ["10.0.0.5", "2001:db8::1"]);
+        assert_eq!(
+            names.ip().map(|ip| ip.to_string()).collect::<Vec<_>>(),
+            ["10.0.0.5", "2001:db8::1"]
+        );
         assert_eq!(AltNames::parse("[2001:db8::1]").unwrap().ip().count(), 1);
-        for bad in ["bad name!", "a..b", "-a", "a-", "10.0.0.0/8 ", "a_b", &"a".repeat(64), "ex.*.org", "ü.org"] {
-            assert!(matches!(AltNames::parse(bad), Err(Error::BadName { .. })), "{bad}");
+        for bad in [
+            "bad name!",
+            "a..b",
+            "-a",
+            "a-",
+            "10.0.0.0/8 ",
+            "a_b",
+            &"a".repeat(64),
+            "ex.*.org",
+            "ü.org",
+        ] {
+            assert!(
+                matches!(AltNames::parse(bad), Err(Error::BadName { .. })),
+                "{bad}"
+            );
         }
         assert!(AltNames::parse("*.apps.example.org").is_ok());
     }
@@ -294,7 +359,13 @@ mod tests {
         let subject = Subject::new("alice", ["team-b", "team-a", "team-b"]).unwrap();
         assert_eq!(subject.to_string(), "O=team-a, O=team-b, CN=alice");
         for bad in ["", " ", "a\nb", &"x".repeat(266)] {
-            assert!(matches!(Subject::new(bad, Vec::<String>::new()), Err(Error::BadName { .. })), "{bad:?}");
+            assert!(
+                matches!(
+                    Subject::new(bad, Vec::<String>::new()),
+                    Err(Error::BadName { .. })
+                ),
+                "{bad:?}"
+            );
         }
     }
 

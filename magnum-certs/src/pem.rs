@@ -42,13 +42,22 @@ pub(crate) fn encode(label: &str, der: &[u8]) -> String {
 ///
 /// # Errors
 /// [`Error::BadPem`] with the reason; `labels` must not be empty.
-pub(crate) fn decode_one(labels: &'static [&'static str], text: &str) -> Result<Zeroizing<Vec<u8>>, Error> {
+pub(crate) fn decode_one(
+    labels: &'static [&'static str],
+    text: &str,
+) -> Result<Zeroizing<Vec<u8>>, Error> {
     let mut blocks = decode_all(labels, text)?;
     let expected = labels.first().copied().unwrap_or_default();
     match (blocks.pop(), blocks.is_empty()) {
         (Some(block), true) => Ok(block),
-        (Some(_), false) => Err(Error::BadPem { expected, reason: "there are several blocks" }),
-        (None, _) => Err(Error::BadPem { expected, reason: "there is no block" }),
+        (Some(_), false) => Err(Error::BadPem {
+            expected,
+            reason: "there are several blocks",
+        }),
+        (None, _) => Err(Error::BadPem {
+            expected,
+            reason: "there is no block",
+        }),
     }
 }
 
@@ -56,7 +65,10 @@ pub(crate) fn decode_one(labels: &'static [&'static str], text: &str) -> Result<
 ///
 /// # Errors
 /// [`Error::BadPem`] with the reason.
-pub(crate) fn decode_all(labels: &'static [&'static str], text: &str) -> Result<Vec<Zeroizing<Vec<u8>>>, Error> {
+pub(crate) fn decode_all(
+    labels: &'static [&'static str],
+    text: &str,
+) -> Result<Vec<Zeroizing<Vec<u8>>>, Error> {
     let expected = labels.first().copied().unwrap_or_default();
     let bad = |reason| Error::BadPem { expected, reason };
     let mut blocks = Vec::new();
@@ -74,7 +86,9 @@ pub(crate) fn decode_all(labels: &'static [&'static str], text: &str) -> Result<
         }
         let mut body = Zeroizing::new(String::new());
         loop {
-            let line = lines.next().ok_or_else(|| bad("the block has no END line"))?;
+            let line = lines
+                .next()
+                .ok_or_else(|| bad("the block has no END line"))?;
             if let Some(end) = line.strip_prefix("-----END ") {
                 if end.strip_suffix("-----") != Some(label) {
                     return Err(bad("BEGIN and END lines differ"));
@@ -83,7 +97,9 @@ pub(crate) fn decode_all(labels: &'static [&'static str], text: &str) -> Result<
             }
             body.push_str(line);
         }
-        let der = STANDARD.decode(body.as_bytes()).map_err(|_| bad("the block is not base64"))?;
+        let der = STANDARD
+            .decode(body.as_bytes())
+            .map_err(|_| bad("the block is not base64"))?;
         blocks.push(Zeroizing::new(der));
     }
     Ok(blocks)
@@ -100,13 +116,19 @@ mod tests {
         let text = encode(label::CERTIFICATE, &[7; 100]);
         assert!(text.starts_with("-----BEGIN CERTIFICATE-----\n"));
         assert!(text.ends_with("\n-----END CERTIFICATE-----\n"));
-        assert!(text.lines().all(|line| line.len() <= 64 && !line.is_empty()));
+        assert!(
+            text.lines()
+                .all(|line| line.len() <= 64 && !line.is_empty())
+        );
         assert_eq!(decode_one(LABELS, &text).unwrap().as_slice(), &[7; 100]);
     }
 
     #[test]
     fn ck_03_blank_lines_and_crlf_are_accepted() {
-        let text = format!("\r\n \n{}\n\n", encode(label::CERTIFICATE, &[7; 100]).replace('\n', "\r\n"));
+        let text = format!(
+            "\r\n \n{}\n\n",
+            encode(label::CERTIFICATE, &[7; 100]).replace('\n', "\r\n")
+        );
         assert_eq!(decode_one(LABELS, &text).unwrap().as_slice(), &[7; 100]);
     }
 
@@ -123,7 +145,10 @@ mod tests {
             good.replace("CERTIFICATE", "PUBLIC KEY"),
             good.replace("Bwc", "B*c"),
         ] {
-            assert!(matches!(decode_one(LABELS, &bad), Err(Error::BadPem { .. })), "{bad:?}");
+            assert!(
+                matches!(decode_one(LABELS, &bad), Err(Error::BadPem { .. })),
+                "{bad:?}"
+            );
         }
     }
 }

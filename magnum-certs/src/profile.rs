@@ -192,9 +192,10 @@ impl Profile {
     #[must_use]
     pub const fn authority(&self) -> AuthorityKind {
         match self {
-            Self::ApiServerEtcdClient | Self::EtcdServer { .. } | Self::EtcdPeer { .. } | Self::EtcdClient { .. } => {
-                AuthorityKind::Etcd
-            }
+            Self::ApiServerEtcdClient
+            | Self::EtcdServer { .. }
+            | Self::EtcdPeer { .. }
+            | Self::EtcdClient { .. } => AuthorityKind::Etcd,
             Self::FrontProxyClient => AuthorityKind::FrontProxy,
             _ => AuthorityKind::Kubernetes,
         }
@@ -203,7 +204,10 @@ impl Profile {
     /// Whether it is a person's certificate, which a user may ask for; the others belong to components.
     #[must_use]
     pub const fn is_for_people(&self) -> bool {
-        matches!(self, Self::Admin { .. } | Self::BreakGlass { .. } | Self::Viewer { .. } | Self::User { .. })
+        matches!(
+            self,
+            Self::Admin { .. } | Self::BreakGlass { .. } | Self::Viewer { .. } | Self::User { .. }
+        )
     }
 
     /// The profile that a request asks for by its subject, for interfaces where only the request is sent: `system:masters`
@@ -216,7 +220,10 @@ impl Profile {
         let groups = csr.organizations();
         let user = csr.common_name().unwrap_or_default().to_owned();
         if user.is_empty() {
-            return Err(Error::BadName { name: String::new(), reason: "the request's subject has no common name" });
+            return Err(Error::BadName {
+                name: String::new(),
+                reason: "the request's subject has no common name",
+            });
         }
         let alone = |group: &str| groups.len() == 1 && groups.iter().any(|have| have == group);
         let node = user.strip_prefix(NODE_USER_PREFIX).map(str::to_owned);
@@ -226,7 +233,10 @@ impl Profile {
             _ if alone(ADMIN_GROUP) => Ok(Self::Admin { user }),
             _ if alone(VIEWER_GROUP) => Ok(Self::Viewer { user }),
             _ => {
-                let profile = Self::User { user, groups: groups.to_vec() };
+                let profile = Self::User {
+                    user,
+                    groups: groups.to_vec(),
+                };
                 profile.grant()?;
                 Ok(profile)
             }
@@ -245,20 +255,29 @@ impl Profile {
         let none = AltNames::new;
         let people = |user: &str, groups: &[&str], names, life, longest| {
             if user.starts_with("system:") {
-                return Err(Error::NotAllowed { reason: format!("user names that begin with \"system:\": {user:?}") });
+                return Err(Error::NotAllowed {
+                    reason: format!("user names that begin with \"system:\": {user:?}"),
+                });
             }
             Ok((subject(user, groups)?, names, false, true, life, longest))
         };
         let year = DAY * 365;
         let (subject, names, server, client, default_life, longest_life) = match self {
             Self::Admin { user } => people(user, &[ADMIN_GROUP], none(), DAY, DAY * 90)?,
-            Self::BreakGlass { user } => people(user, &[BREAK_GLASS_GROUP], none(), HOUR * 2, DAY * 7)?,
+            Self::BreakGlass { user } => {
+                people(user, &[BREAK_GLASS_GROUP], none(), HOUR * 2, DAY * 7)?
+            }
             Self::Viewer { user } => people(user, &[VIEWER_GROUP], none(), DAY, DAY * 90)?,
             Self::User { user, groups } => {
                 let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
-                if let Some(group) = groups.iter().find(|g| g.starts_with("system:") || g.starts_with("kubeadm:")) {
+                if let Some(group) = groups
+                    .iter()
+                    .find(|g| g.starts_with("system:") || g.starts_with("kubeadm:"))
+                {
                     return Err(Error::NotAllowed {
-                        reason: format!("group {group:?} is reserved and not for user certificates"),
+                        reason: format!(
+                            "group {group:?} is reserved and not for user certificates"
+                        ),
                     });
                 }
                 people(user, &groups, none(), DAY, DAY * 90)?
@@ -268,13 +287,25 @@ impl Profile {
                 let names = names.clone().with(&node_name(node)?)?;
                 (node_subject(node)?, names, true, false, year, year)
             }
-            Self::ApiServer { names } => (subject("kube-apiserver", &[])?, names.clone(), true, false, year, DAY * 3650),
+            Self::ApiServer { names } => (
+                subject("kube-apiserver", &[])?,
+                names.clone(),
+                true,
+                false,
+                year,
+                DAY * 3650,
+            ),
             Self::ApiServerKubeletClient => {
                 let subject = subject("kube-apiserver-kubelet-client", &[ADMIN_GROUP])?;
                 (subject, none(), false, true, year, DAY * 3650)
             }
             Self::EtcdServer { member, names } | Self::EtcdPeer { member, names } => {
-                let names = names.clone().with_all(["localhost", "127.0.0.1", "::1", &node_name(member)?])?;
+                let names = names.clone().with_all([
+                    "localhost",
+                    "127.0.0.1",
+                    "::1",
+                    &node_name(member)?,
+                ])?;
                 (subject(member, &[])?, names, true, true, year, DAY * 3650)
             }
             Self::ApiServerEtcdClient => component("kube-apiserver-etcd-client")?,
@@ -284,9 +315,20 @@ impl Profile {
             Self::Scheduler => component("system:kube-scheduler")?,
         };
         if server && names.is_empty() {
-            return Err(Error::BadName { name: String::new(), reason: "a server certificate needs at least one name" });
+            return Err(Error::BadName {
+                name: String::new(),
+                reason: "a server certificate needs at least one name",
+            });
         }
-        Ok(Grant { authority: self.authority(), subject, names, server, client, default_life, longest_life })
+        Ok(Grant {
+            authority: self.authority(),
+            subject,
+            names,
+            server,
+            client,
+            default_life,
+            longest_life,
+        })
     }
 }
 
@@ -294,7 +336,14 @@ type Parts = (Subject, AltNames, bool, bool, Duration, Duration);
 
 /// A client without names or groups.
 fn component(name: &str) -> Result<Parts, Error> {
-    Ok((subject(name, &[])?, AltNames::new(), false, true, DAY * 365, DAY * 3650))
+    Ok((
+        subject(name, &[])?,
+        AltNames::new(),
+        false,
+        true,
+        DAY * 365,
+        DAY * 3650,
+    ))
 }
 
 fn subject(name: &str, groups: &[&str]) -> Result<Subject, Error> {
@@ -302,12 +351,18 @@ fn subject(name: &str, groups: &[&str]) -> Result<Subject, Error> {
 }
 
 fn node_subject(node: &str) -> Result<Subject, Error> {
-    subject(&format!("{NODE_USER_PREFIX}{}", node_name(node)?), &[NODES_GROUP])
+    subject(
+        &format!("{NODE_USER_PREFIX}{}", node_name(node)?),
+        &[NODES_GROUP],
+    )
 }
 
 fn node_name(name: &str) -> Result<String, Error> {
     if name.starts_with('*') || name.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        return Err(Error::BadName { name: name.to_owned(), reason: "a node's name is a lower-case DNS name" });
+        return Err(Error::BadName {
+            name: name.to_owned(),
+            reason: "a node's name is a lower-case DNS name",
+        });
     }
     dns_name(name)
 }
@@ -318,26 +373,46 @@ mod tests {
 
     #[test]
     fn unknown_authority_type_is_never_the_kubernetes_one() {
-        assert_eq!("kubelet".parse::<AuthorityKind>().unwrap(), AuthorityKind::Kubernetes);
-        assert_eq!("front_proxy".parse::<AuthorityKind>().unwrap(), AuthorityKind::FrontProxy);
+        assert_eq!(
+            "kubelet".parse::<AuthorityKind>().unwrap(),
+            AuthorityKind::Kubernetes
+        );
+        assert_eq!(
+            "front_proxy".parse::<AuthorityKind>().unwrap(),
+            AuthorityKind::FrontProxy
+        );
         for kind in AuthorityKind::ALL {
             assert_eq!(kind.as_str().parse::<AuthorityKind>().unwrap(), kind);
         }
         for bad in ["etdc", "", "Kubernetes"] {
-            assert!(matches!(bad.parse::<AuthorityKind>(), Err(Error::BadName { .. })), "{bad}");
+            assert!(
+                matches!(bad.parse::<AuthorityKind>(), Err(Error::BadName { .. })),
+                "{bad}"
+            );
         }
     }
 
     #[test]
     fn ms_08_user_profiles_cannot_claim_system_identities() {
-        let user = |user: &str, group: &str| Profile::User { user: user.into(), groups: vec![group.into()] };
+        let user = |user: &str, group: &str| Profile::User {
+            user: user.into(),
+            groups: vec![group.into()],
+        };
         assert!(user("alice", "team").validate().is_ok());
-        for (name, group) in
-            [("alice", "system:masters"), ("alice", "system:nodes"), ("alice", "kubeadm:cluster-admins"), ("system:admin", "t")]
-        {
-            assert!(matches!(user(name, group).validate(), Err(Error::NotAllowed { .. })), "{name} {group}");
+        for (name, group) in [
+            ("alice", "system:masters"),
+            ("alice", "system:nodes"),
+            ("alice", "kubeadm:cluster-admins"),
+            ("system:admin", "t"),
+        ] {
+            assert!(
+                matches!(user(name, group).validate(), Err(Error::NotAllowed { .. })),
+                "{name} {group}"
+            );
         }
-        let admin = Profile::Admin { user: "system:kube-scheduler".into() };
+        let admin = Profile::Admin {
+            user: "system:kube-scheduler".into(),
+        };
         assert!(matches!(admin.validate(), Err(Error::NotAllowed { .. })));
     }
 
@@ -345,8 +420,17 @@ mod tests {
     fn node_names_are_checked() {
         for bad in ["", "Node", "a/b", "*.x", "a b", "a\u{0}"] {
             let profile = Profile::KubeletClient { node: bad.into() };
-            assert!(matches!(profile.validate(), Err(Error::BadName { .. })), "{bad:?}");
+            assert!(
+                matches!(profile.validate(), Err(Error::BadName { .. })),
+                "{bad:?}"
+            );
         }
-        assert!(Profile::KubeletClient { node: "k8s-pool-7f2kq".into() }.validate().is_ok());
+        assert!(
+            Profile::KubeletClient {
+                node: "k8s-pool-7f2kq".into()
+            }
+            .validate()
+            .is_ok()
+        );
     }
 }
