@@ -9,7 +9,7 @@ use x509_parser::extensions::{ParsedExtension, X509Extension};
 use x509_parser::prelude::FromDer as _;
 
 use crate::certificate::{alt_names, attributes};
-use crate::{AltNames, Error, PublicKey, pem};
+use crate::{AltNames, Error, PublicKey, der, pem};
 
 /// Largest request that is read, in bytes of PEM text or DER. An RSA-8192 request with a hundred names has about 5 KiB.
 pub const MAX_CSR_BYTES: usize = 64 * 1024;
@@ -197,6 +197,17 @@ fn check_signature(request: &X509CertificationRequest<'_>) -> Result<(), CsrProb
             return Err(CsrProblem::WeakSignature("MD5 or older"));
         }
         _ => {}
+    }
+    // What is not signed has one form only: the DER that we would write ourselves.
+    let signature = der::bit_string(&request.signature_value.data);
+    let id = der::oid(request.signature_algorithm.algorithm.as_bytes());
+    let canonical = [der::sequence(&[&id]), der::sequence(&[&id, &[5, 0]])];
+    let signed = request.certification_request_info.raw;
+    if !canonical
+        .iter()
+        .any(|algorithm| der::sequence(&[signed, algorithm, &signature]) == request.as_raw())
+    {
+        return Err(CsrProblem::UnsupportedSignature(algorithm));
     }
     request.verify_signature().map_err(|error| match error {
         X509Error::SignatureUnsupportedAlgorithm => CsrProblem::UnsupportedSignature(algorithm),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
+use magnum_core::{Retry, SecretStoreError};
 
 use crate::bundle::BundleProblem;
 use crate::csr::CsrProblem;
@@ -85,6 +86,17 @@ pub enum Error {
         /// Name of the entry.
         name: String,
     },
+    /// The secret store did not do it.
+    #[error(transparent)]
+    Store(#[from] SecretStoreError),
+    /// A stored record cannot be read.
+    #[error("stored secret {purpose}: {reason}")]
+    BadRecord {
+        /// Purpose under which it is stored.
+        purpose: &'static str,
+        /// Why; never holds key bytes.
+        reason: String,
+    },
     /// A sealed value cannot be opened: wrong key, wrong place, or altered bytes.
     #[error("cannot open the sealed value: {reason}")]
     Unsealable {
@@ -107,6 +119,20 @@ pub enum Error {
         /// The cause.
         source: std::io::Error,
     },
+}
+
+impl Error {
+    /// Whether trying again may help.
+    #[must_use]
+    pub fn retry(&self) -> Retry {
+        match self {
+            // Entropy, a remote signer, a key service, a disk: all of these come back.
+            Self::Crypto { .. }
+            | Self::Io { .. }
+            | Self::Store(SecretStoreError::Unavailable { .. }) => Retry::Later,
+            _ => Retry::Never,
+        }
+    }
 }
 
 impl From<aws_lc_rs::error::Unspecified> for Error {

@@ -14,6 +14,8 @@ mod name;
 mod pem;
 mod pki;
 mod profile;
+mod sealed;
+mod store;
 mod tbs;
 
 pub use authority::{AUTHORITY_BACKDATE, AUTHORITY_LIFE, Authority, Credential, LEAF_BACKDATE};
@@ -34,3 +36,8 @@ pub use profile::{
     ADMIN_GROUP, AuthorityKind, BREAK_GLASS_GROUP, NODE_USER_PREFIX, NODES_GROUP, Profile,
     VIEWER_GROUP,
 };
+pub use sealed::{
+    Envelope, KeyWrapper, SealingKey, WrapError, WrappedKey, load_or_create_sealing_key,
+    write_private_file,
+};
+pub use store::PKI_PURPOSE_PREFIX;
