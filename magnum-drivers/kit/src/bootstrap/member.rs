@@ -1,6 +1,7 @@
 //! What belongs to one member only.
 
 use chrono::{DateTime, Utc};
+use magnum_core::MemberId;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::credential::NodeCredential;
@@ -12,7 +13,7 @@ pub struct NodeMember {
     /// Name of the node, of its server and of its certificate: a DNS label of at most 53 characters, never reused.
     pub node_name: String,
     /// Short random id of the member.
-    pub member_id: String,
+    pub member_id: MemberId,
     /// Start of the validity of the member's credentials; a node whose clock is more than five minutes before it
     /// stops in the preflight instead of failing in TLS.
     pub not_before: DateTime<Utc>,

@@ -37,7 +37,6 @@ pub use limits::{NOVA_USER_DATA_BASE64_MAX, NOVA_USER_DATA_MAX, SIGNAL_ALLOWANCE
 pub use member::{MemberParameters, NodeMember, ParameterValue};
 pub use node::{
     Cni, Endpoint, ImagePullPolicy, KubeletOptions, Networking, NodeShared, Proxy, RegistryMirror,
-    Taint, TaintEffect,
 };
 pub use placeholder::Placeholder;
 pub use render::SharedText;

@@ -122,7 +122,7 @@ impl SharedText {
             }
             let text = match placeholder {
                 Placeholder::NodeName => member.node_name.clone().into(),
-                Placeholder::MemberId => member.member_id.clone().into(),
+                Placeholder::MemberId => member.member_id.as_str().to_owned().into(),
                 Placeholder::NotBefore => member.not_before.timestamp().to_string().into(),
                 Placeholder::Discovery => {
                     let Some(credential) = &member.credential else {
@@ -285,7 +285,7 @@ fn node_env(node: &NodeShared) -> String {
         .set("CLUSTER_ID", &node.cluster_id.to_string())
         .set("NODE_GROUP", &node.node_group)
         .set("MEMBER_ID", Placeholder::MemberId.text())
-        .set("KUBE_VERSION", &format!("v{}", node.kubernetes))
+        .set("KUBE_VERSION", &node.kubernetes.to_string())
         .set("ENDPOINT", &node.endpoint.to_string())
         .set("NODE_SUBNET", &node.node_subnet.to_string())
         .set("NOT_BEFORE", Placeholder::NotBefore.text())

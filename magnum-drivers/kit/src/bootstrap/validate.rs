@@ -250,7 +250,7 @@ pub(crate) fn check_member(member: &NodeMember, joins: bool) -> Result<(), Boots
             "the name is not a DNS label of at most {MAX_NODE_NAME} characters"
         ));
     }
-    if !is_dns_label(&member.member_id) {
+    if !is_dns_label(member.member_id.as_str()) {
         problems.push(format!(
             "the member id `{}` is not a DNS label",
             member.member_id

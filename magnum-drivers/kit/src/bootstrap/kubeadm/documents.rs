@@ -1,5 +1,6 @@
 //! The documents of one node's `kubeadm.yaml`.
 
+use magnum_core::TaintEffect;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -122,7 +123,7 @@ fn cluster(node: &NodeShared, control_plane: &ControlPlane) -> ClusterConfigurat
         api_version: API_VERSION,
         kind: "ClusterConfiguration",
         cluster_name: node.cluster_id.to_string(),
-        kubernetes_version: format!("v{}", node.kubernetes),
+        kubernetes_version: node.kubernetes.to_string(),
         control_plane_endpoint: node.endpoint.to_string(),
         certificates_dir: "/etc/kubernetes/pki",
         encryption_algorithm: "ECDSA-P256",
@@ -229,9 +230,17 @@ fn taints(node: &NodeShared) -> Option<Vec<RegistrationTaint>> {
     let extra = node.kubelet.taints.iter().map(|taint| RegistrationTaint {
         key: taint.key.clone(),
         value: taint.value.clone(),
-        effect: taint.effect.name(),
+        effect: effect_name(taint.effect),
     });
     Some(own.into_iter().chain(extra).collect())
+}
+
+const fn effect_name(effect: TaintEffect) -> &'static str {
+    match effect {
+        TaintEffect::NoSchedule => "NoSchedule",
+        TaintEffect::PreferNoSchedule => "PreferNoSchedule",
+        TaintEffect::NoExecute => "NoExecute",
+    }
 }
 
 /// A token that nobody uses. Derived from the cluster's own secret, so that rendering needs no randomness and the
@@ -240,7 +249,7 @@ fn throw_away_token(node: &NodeShared, control_plane: &ControlPlane) -> SecretSt
     const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     let mut hash = Sha256::new();
     hash.update(b"throw-away bootstrap token\0");
-    hash.update(node.cluster_id.as_bytes());
+    hash.update(node.cluster_id.as_uuid().as_bytes());
     hash.update(
         control_plane
             .pki

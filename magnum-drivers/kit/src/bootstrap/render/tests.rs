@@ -1,12 +1,12 @@
 use chrono::DateTime;
-use semver::Version;
+use magnum_core::{ClusterId, MemberId, Taint, TaintEffect};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::*;
 use crate::bootstrap::{
     Cni, ControlPlane, KeyPairPem, NodeCredential, NodeRole, PkiFiles, Proxy, RegistryMirror,
-    ServiceAccountPem, Taint, TaintEffect,
+    ServiceAccountPem,
 };
 
 const SIGNAL: &str = r#"{"auth_url": "http://c/identity/v3", "password": "a!@#%^&*", "alarm_url": "http://c/heat/v1/p/signal"}"#;
@@ -40,9 +40,9 @@ fn control_plane() -> Box<ControlPlane> {
 
 fn node(role: NodeRole) -> NodeShared {
     NodeShared::new(
-        Uuid::from_u128(0x5eed),
+        ClusterId::from_uuid(Uuid::from_u128(0x5eed)),
         "default-worker",
-        Version::new(1, 36, 1),
+        "v1.36.1".parse().unwrap(),
         Endpoint::new("10.0.0.5", 6443),
         "10.0.0.0/24".parse().unwrap(),
         role,
@@ -52,7 +52,7 @@ fn node(role: NodeRole) -> NodeShared {
 fn member(credential: bool) -> NodeMember {
     NodeMember {
         node_name: "demo-w-7f2kq".into(),
-        member_id: "7f2kq".into(),
+        member_id: MemberId::new("7f2kq"),
         not_before: DateTime::from_timestamp(1_790_000_000, 0).unwrap(),
         credential: credential.then(|| NodeCredential {
             ca: pem("CERTIFICATE"),
@@ -272,7 +272,7 @@ fn labels_taints_mirrors_and_proxy() {
 fn all_problems_come_at_once() {
     let mut node = node(NodeRole::Worker);
     node.node_group = "Bad Group".into();
-    node.networking.service_cidr = "10.244.128.0/17".parse().unwrap();
+    node.networking.service_cidr = "10.100.128.0/17".parse().unwrap();
     node.kubelet.extra_args = vec![
         ("pod-infra-container-image".into(), "x".into()),
         ("node-ip".into(), "x".into()),
