@@ -1,5 +1,6 @@
 //! The documents of one node's `kubeadm.yaml`.
 
+use magnum_certs::DISCOVERY_PATH;
 use magnum_core::TaintEffect;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
@@ -82,7 +83,7 @@ fn join(node: &NodeShared, control_plane: Option<JoinControlPlane>) -> JoinConfi
         kind: "JoinConfiguration",
         discovery: Discovery {
             file: FileDiscovery {
-                kube_config_path: "/etc/kubernetes/bootstrap/discovery.conf",
+                kube_config_path: DISCOVERY_PATH,
             },
         },
         timeouts: Timeouts {
@@ -243,21 +244,16 @@ const fn effect_name(effect: TaintEffect) -> &'static str {
     }
 }
 
-/// A token that nobody uses. Derived from the cluster's own secret, so that rendering needs no randomness and the
+/// A token that nobody uses. Derived from the cluster's own keys, so that rendering needs no randomness and the
 /// token cannot be guessed during its one minute of life.
 fn throw_away_token(node: &NodeShared, control_plane: &ControlPlane) -> SecretString {
     const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     let mut hash = Sha256::new();
     hash.update(b"throw-away bootstrap token\0");
     hash.update(node.cluster_id.as_uuid().as_bytes());
-    hash.update(
-        control_plane
-            .pki
-            .service_account
-            .private_key
-            .expose_secret()
-            .as_bytes(),
-    );
+    for file in &control_plane.pki {
+        hash.update(file.content.expose_secret().as_bytes());
+    }
     let letters: String = hash
         .finalize()
         .iter()
