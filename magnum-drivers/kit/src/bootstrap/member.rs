@@ -1,9 +1,10 @@
 //! What belongs to one member only.
 
 use chrono::{DateTime, Utc};
+use magnum_certs::NodeFile;
+use magnum_core::MemberId;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::credential::NodeCredential;
 use super::placeholder::Placeholder;
 
 /// One member of a node group.
@@ -12,12 +13,14 @@ pub struct NodeMember {
     /// Name of the node, of its server and of its certificate: a DNS label of at most 53 characters, never reused.
     pub node_name: String,
     /// Short random id of the member.
-    pub member_id: String,
+    pub member_id: MemberId,
     /// Start of the validity of the member's credentials; a node whose clock is more than five minutes before it
     /// stops in the preflight instead of failing in TLS.
     pub not_before: DateTime<Utc>,
-    /// The credential to join with. Absent for the first control plane node, required for all others.
-    pub credential: Option<NodeCredential>,
+    /// The discovery kubeconfig to join with, as [`ClusterPki::discovery_file`](magnum_certs::ClusterPki::discovery_file)
+    /// makes it for this node's name. It must outlive the limit of the creation: a day for VMs, three days for bare
+    /// metal. Absent for the first control plane node, required for all others.
+    pub discovery: Option<NodeFile>,
 }
 
 /// Value of one placeholder.

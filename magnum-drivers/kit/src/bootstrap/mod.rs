@@ -17,7 +17,6 @@
 
 mod cloud_config;
 mod containerd;
-mod credential;
 mod error;
 pub mod kubeadm;
 mod limits;
@@ -31,16 +30,14 @@ mod script;
 mod str_replace;
 mod validate;
 
-pub use credential::NodeCredential;
 pub use error::BootstrapError;
 pub use limits::{NOVA_USER_DATA_BASE64_MAX, NOVA_USER_DATA_MAX, SIGNAL_ALLOWANCE};
 pub use member::{MemberParameters, NodeMember, ParameterValue};
 pub use node::{
     Cni, Endpoint, ImagePullPolicy, KubeletOptions, Networking, NodeShared, Proxy, RegistryMirror,
-    Taint, TaintEffect,
 };
 pub use placeholder::Placeholder;
 pub use render::SharedText;
-pub use role::{ControlPlane, EtcdOptions, KeyPairPem, NodeRole, PkiFiles, ServiceAccountPem};
+pub use role::{ControlPlane, EtcdOptions, NodeRole};
 pub use str_replace::str_replace;
 pub use validate::kubelet_may_set_label;

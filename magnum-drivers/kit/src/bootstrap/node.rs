@@ -1,13 +1,12 @@
 //! The input of a rendering that all members of one node group and role share.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
-use indexmap::IndexMap;
 use ipnet::{IpNet, Ipv4Net};
+use magnum_core::{ClusterId, KubeVersion, NetworkPlan, Taint};
 use secrecy::SecretString;
-use semver::Version;
-use uuid::Uuid;
 
 use super::role::NodeRole;
 use super::validate::kubelet_may_set_label;
@@ -18,11 +17,11 @@ use super::validate::kubelet_may_set_label;
 #[derive(Debug, Clone)]
 pub struct NodeShared {
     /// Id of the cluster.
-    pub cluster_id: Uuid,
+    pub cluster_id: ClusterId,
     /// Name of the node group, a DNS label.
     pub node_group: String,
     /// Kubernetes version of the node image, and for the first control plane node of the cluster.
-    pub kubernetes: Version,
+    pub kubernetes: KubeVersion,
     /// `controlPlaneEndpoint` of the cluster. Burnt into every node: chosen once.
     pub endpoint: Endpoint,
     /// Subnet in which a node has exactly one address, which becomes its node address.
@@ -61,9 +60,9 @@ impl NodeShared {
     /// Input with defaults: flannel, signals on, metadata closed, no proxy, no mirrors.
     #[must_use]
     pub fn new(
-        cluster_id: Uuid,
+        cluster_id: ClusterId,
         node_group: impl Into<String>,
-        kubernetes: Version,
+        kubernetes: KubeVersion,
         endpoint: Endpoint,
         node_subnet: Ipv4Net,
         role: NodeRole,
@@ -140,9 +139,9 @@ impl fmt::Display for Endpoint {
 /// Ranges inside of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Networking {
-    /// Range of the pods. Default `10.244.0.0/16`.
+    /// Range of the pods. Default `10.100.0.0/16`.
     pub pod_cidr: IpNet,
-    /// Range of the services. Default `10.96.0.0/16`.
+    /// Range of the services. Default `10.254.0.0/16`.
     pub service_cidr: IpNet,
     /// DNS domain of the services. Default `cluster.local`.
     pub dns_domain: String,
@@ -153,10 +152,20 @@ pub struct Networking {
 impl Default for Networking {
     fn default() -> Self {
         Self {
-            pod_cidr: IpNet::V4(Ipv4Net::new_assert([10, 244, 0, 0].into(), 16)),
-            service_cidr: IpNet::V4(Ipv4Net::new_assert([10, 96, 0, 0].into(), 16)),
+            pod_cidr: IpNet::V4(Ipv4Net::new_assert([10, 100, 0, 0].into(), 16)),
+            service_cidr: IpNet::V4(Ipv4Net::new_assert([10, 254, 0, 0].into(), 16)),
             dns_domain: "cluster.local".to_owned(),
             node_cidr_mask: None,
+        }
+    }
+}
+
+impl From<&NetworkPlan> for Networking {
+    fn from(plan: &NetworkPlan) -> Self {
+        Self {
+            pod_cidr: plan.pods,
+            service_cidr: plan.services,
+            ..Self::default()
         }
     }
 }
@@ -199,7 +208,7 @@ impl fmt::Display for Cni {
 pub struct KubeletOptions {
     /// Labels of the node. The kubelet sets [`own_labels`](Self::own_labels) itself; the rest, which the API server
     /// would refuse from a kubelet, is the engine's to set: [`engine_labels`](Self::engine_labels).
-    pub labels: IndexMap<String, String>,
+    pub labels: BTreeMap<String, String>,
     /// Taints at registration. On control planes they come beside the usual control plane taint.
     pub taints: Vec<Taint>,
     /// Whether the usual taint of control plane nodes is set. Default `true`; without meaning for workers.
@@ -233,46 +242,12 @@ impl KubeletOptions {
 impl Default for KubeletOptions {
     fn default() -> Self {
         Self {
-            labels: IndexMap::new(),
+            labels: BTreeMap::new(),
             taints: Vec::new(),
             control_plane_taint: true,
             extra_args: Vec::new(),
             serving_certificates: true,
             config_patch: None,
-        }
-    }
-}
-
-/// A taint of a node.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Taint {
-    /// The key, a qualified name.
-    pub key: String,
-    /// The value; may be empty.
-    pub value: String,
-    /// The effect.
-    pub effect: TaintEffect,
-}
-
-/// The effect of a taint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TaintEffect {
-    /// Pods without a toleration are not scheduled.
-    NoSchedule,
-    /// Pods without a toleration are avoided.
-    PreferNoSchedule,
-    /// Pods without a toleration are evicted.
-    NoExecute,
-}
-
-impl TaintEffect {
-    /// The name in the Kubernetes API.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NoSchedule => "NoSchedule",
-            Self::PreferNoSchedule => "PreferNoSchedule",
-            Self::NoExecute => "NoExecute",
         }
     }
 }

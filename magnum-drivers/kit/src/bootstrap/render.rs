@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use magnum_certs::DISCOVERY_PATH;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
@@ -11,10 +12,9 @@ use super::error::BootstrapError;
 use super::kubeadm::documents;
 use super::limits::{NOVA_USER_DATA_MAX, SIGNAL_ALLOWANCE};
 use super::member::{MemberParameters, NodeMember, ParameterValue};
-use super::node::{Endpoint, NodeShared};
+use super::node::NodeShared;
 use super::node_env::NodeEnv;
 use super::placeholder::Placeholder;
-use super::role::PkiContent;
 use super::script;
 use super::str_replace::str_replace;
 use super::validate::{check_member, check_shared};
@@ -32,7 +32,6 @@ pub struct SharedText {
     file_name: String,
     text: SecretString,
     joins: bool,
-    endpoint: Endpoint,
     sizes: Vec<(String, usize)>,
 }
 
@@ -79,7 +78,6 @@ impl NodeShared {
             file_name: format!("user-data-{}-{hash}.yaml", self.role.name()),
             text: SecretString::from(text),
             joins: self.role.joins(),
-            endpoint: self.endpoint.clone(),
             sizes,
         };
         shared.check_size(shared.bytes(), &shared.subject)?;
@@ -111,7 +109,7 @@ impl SharedText {
     ///
     /// # Errors
     ///
-    /// [`BootstrapError::Invalid`] for a bad name or a credential that is missing or superfluous;
+    /// [`BootstrapError::Invalid`] for a bad name or a discovery kubeconfig that is missing or superfluous;
     /// [`BootstrapError::TooLarge`] when the filled text would not fit into Nova's limit.
     pub fn parameters(&self, member: &NodeMember) -> Result<MemberParameters, BootstrapError> {
         check_member(member, self.joins)?;
@@ -122,15 +120,13 @@ impl SharedText {
             }
             let text = match placeholder {
                 Placeholder::NodeName => member.node_name.clone().into(),
-                Placeholder::MemberId => member.member_id.clone().into(),
+                Placeholder::MemberId => member.member_id.as_str().to_owned().into(),
                 Placeholder::NotBefore => member.not_before.timestamp().to_string().into(),
                 Placeholder::Discovery => {
-                    let Some(credential) = &member.credential else {
+                    let Some(file) = &member.discovery else {
                         continue;
                     };
-                    let kubeconfig =
-                        credential.discovery_kubeconfig(&self.endpoint, &member.node_name)?;
-                    compress(kubeconfig.expose_secret().as_bytes()).into()
+                    compress(file.content.expose_secret().as_bytes()).into()
                 }
                 Placeholder::Signal => {
                     values.push((placeholder, ParameterValue::Signal));
@@ -228,24 +224,18 @@ fn files(node: &NodeShared) -> Result<Vec<WriteFile>, BootstrapError> {
         ));
     }
     if let Some(control_plane) = node.role.control_plane() {
-        for (path, content) in control_plane.pki.files() {
-            let path = format!("/etc/kubernetes/pki/{path}");
-            files.push(match content {
-                PkiContent::Public(text) => WriteFile::public(path, with_newline(text)),
-                PkiContent::Secret(text) => {
-                    WriteFile::private(path, with_newline(text.expose_secret()))
-                }
-            });
+        for file in &control_plane.pki {
+            let text = with_newline(file.content.expose_secret());
+            let private = file.mode & 0o077 == 0;
+            let entry = WriteFile::private(file.path.clone(), text);
+            files.push(if private { entry } else { entry.mode("0644") });
         }
         files.push(unit("clusternode-certs.service", script::CERTS_SERVICE));
         files.push(unit("clusternode-certs.timer", script::CERTS_TIMER));
         files.push(program("renew-certs.sh", script::RENEW_CERTS_SH));
     }
     if node.role.joins() {
-        let discovery = WriteFile::private(
-            "/etc/kubernetes/bootstrap/discovery.conf",
-            Placeholder::Discovery.text(),
-        );
+        let discovery = WriteFile::private(DISCOVERY_PATH, Placeholder::Discovery.text());
         files.push(discovery.encoded(Encoding::CompressedLater));
     }
     files.extend(node.mirrors.iter().flat_map(mirror_files));
@@ -285,7 +275,7 @@ fn node_env(node: &NodeShared) -> String {
         .set("CLUSTER_ID", &node.cluster_id.to_string())
         .set("NODE_GROUP", &node.node_group)
         .set("MEMBER_ID", Placeholder::MemberId.text())
-        .set("KUBE_VERSION", &format!("v{}", node.kubernetes))
+        .set("KUBE_VERSION", &node.kubernetes.to_string())
         .set("ENDPOINT", &node.endpoint.to_string())
         .set("NODE_SUBNET", &node.node_subnet.to_string())
         .set("NOT_BEFORE", Placeholder::NotBefore.text())

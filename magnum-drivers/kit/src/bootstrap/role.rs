@@ -1,6 +1,6 @@
 //! What a node is, and the secrets that this needs.
 
-use secrecy::{ExposeSecret, SecretString};
+use magnum_certs::NodeFile;
 
 /// What a node is.
 #[derive(Debug, Clone)]
@@ -45,8 +45,9 @@ impl NodeRole {
 /// Settings and files of control plane nodes.
 #[derive(Debug, Clone)]
 pub struct ControlPlane {
-    /// The cluster's authorities and service account key.
-    pub pki: PkiFiles,
+    /// The cluster's authorities and service account key, as
+    /// [`ClusterPki::control_plane_files`](magnum_certs::ClusterPki::control_plane_files) gives them.
+    pub pki: Vec<NodeFile>,
     /// Names and addresses in the API server's certificate beside those that kubeadm adds (node name, node address,
     /// `kubernetes*`, first service address): VIP, floating IP, DNS names.
     pub cert_sans: Vec<String>,
@@ -65,7 +66,7 @@ pub struct ControlPlane {
 impl ControlPlane {
     /// Settings with defaults for the given authorities.
     #[must_use]
-    pub fn new(pki: PkiFiles, cert_sans: Vec<String>) -> Self {
+    pub fn new(pki: Vec<NodeFile>, cert_sans: Vec<String>) -> Self {
         Self {
             pki,
             cert_sans,
@@ -110,89 +111,6 @@ impl EtcdOptions {
         } else {
             "/var/lib/etcd"
         }
-    }
-}
-
-/// A certificate and its key, PEM.
-#[derive(Debug, Clone)]
-pub struct KeyPairPem {
-    /// The certificate.
-    pub certificate: String,
-    /// The private key.
-    pub key: SecretString,
-}
-
-/// The key pair that signs service account tokens, PEM.
-#[derive(Debug, Clone)]
-pub struct ServiceAccountPem {
-    /// The public key (`sa.pub`).
-    pub public_key: String,
-    /// The private key (`sa.key`).
-    pub private_key: SecretString,
-}
-
-/// The files that control plane nodes find in `/etc/kubernetes/pki`; kubeadm makes every leaf certificate itself.
-#[derive(Debug, Clone)]
-pub struct PkiFiles {
-    /// Authority of the API server and of its clients. The certificate may be a bundle (new, then old) while a
-    /// rotation is going on.
-    pub kubernetes_ca: KeyPairPem,
-    /// Authority of the front proxy.
-    pub front_proxy_ca: KeyPairPem,
-    /// Authority of etcd.
-    pub etcd_ca: KeyPairPem,
-    /// Key pair of service account tokens, the same on every control plane node.
-    pub service_account: ServiceAccountPem,
-}
-
-impl PkiFiles {
-    /// Path below `/etc/kubernetes/pki`, content, and whether it is a secret.
-    pub(crate) fn files(&self) -> [(&'static str, PkiContent<'_>); 8] {
-        [
-            (
-                "ca.crt",
-                PkiContent::Public(&self.kubernetes_ca.certificate),
-            ),
-            ("ca.key", PkiContent::Secret(&self.kubernetes_ca.key)),
-            (
-                "front-proxy-ca.crt",
-                PkiContent::Public(&self.front_proxy_ca.certificate),
-            ),
-            (
-                "front-proxy-ca.key",
-                PkiContent::Secret(&self.front_proxy_ca.key),
-            ),
-            ("etcd/ca.crt", PkiContent::Public(&self.etcd_ca.certificate)),
-            ("etcd/ca.key", PkiContent::Secret(&self.etcd_ca.key)),
-            (
-                "sa.pub",
-                PkiContent::Public(&self.service_account.public_key),
-            ),
-            (
-                "sa.key",
-                PkiContent::Secret(&self.service_account.private_key),
-            ),
-        ]
-    }
-}
-
-/// Content of one PKI file.
-#[derive(Debug)]
-pub(crate) enum PkiContent<'a> {
-    /// World readable.
-    Public(&'a str),
-    /// Readable by root only.
-    Secret(&'a SecretString),
-}
-
-impl PkiContent<'_> {
-    /// Whether the content looks like PEM.
-    pub(crate) fn is_pem(&self) -> bool {
-        let text = match self {
-            Self::Public(text) => text,
-            Self::Secret(text) => text.expose_secret(),
-        };
-        text.trim_start().starts_with("-----BEGIN ")
     }
 }
 

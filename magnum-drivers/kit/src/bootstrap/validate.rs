@@ -3,6 +3,8 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
+use magnum_certs::{DISCOVERY_PATH, PKI_DIR};
+use secrecy::ExposeSecret as _;
 
 use super::error::BootstrapError;
 use super::member::NodeMember;
@@ -10,6 +12,18 @@ use super::node::NodeShared;
 
 /// Longest name of a server that Heat accepts.
 const MAX_NODE_NAME: usize = 53;
+
+/// The files of a control plane node below `/etc/kubernetes/pki`.
+const PKI_NAMES: [&str; 8] = [
+    "ca.crt",
+    "ca.key",
+    "etcd/ca.crt",
+    "etcd/ca.key",
+    "front-proxy-ca.crt",
+    "front-proxy-ca.key",
+    "sa.key",
+    "sa.pub",
+];
 
 /// Kubelet arguments that the library sets itself.
 const OWN_KUBELET_ARGS: [&str; 5] = [
@@ -232,10 +246,28 @@ pub(crate) fn check_shared(node: &NodeShared) -> Result<(), BootstrapError> {
                 format!("certificate name `{name}` is neither an address nor a DNS name"),
             );
         }
-        for (path, content) in control_plane.pki.files() {
+        for name in PKI_NAMES {
+            let path = format!("{PKI_DIR}/{name}");
+            let found = control_plane.pki.iter().find(|file| file.path == path);
             claim(
-                content.is_pem(),
-                format!("/etc/kubernetes/pki/{path} is not PEM"),
+                found.is_some_and(|file| {
+                    file.content
+                        .expose_secret()
+                        .trim_start()
+                        .starts_with("-----BEGIN ")
+                }),
+                format!("{path} is missing or not PEM"),
+            );
+        }
+        for file in &control_plane.pki {
+            claim(
+                PKI_NAMES.iter().any(|name| {
+                    file.path
+                        .strip_prefix(PKI_DIR)
+                        .and_then(|rest| rest.strip_prefix('/'))
+                        == Some(name)
+                }),
+                format!("{} is no file of the PKI bundle", file.path),
             );
         }
     }
@@ -250,16 +282,22 @@ pub(crate) fn check_member(member: &NodeMember, joins: bool) -> Result<(), Boots
             "the name is not a DNS label of at most {MAX_NODE_NAME} characters"
         ));
     }
-    if !is_dns_label(&member.member_id) {
+    if !is_dns_label(member.member_id.as_str()) {
         problems.push(format!(
             "the member id `{}` is not a DNS label",
             member.member_id
         ));
     }
-    match (&member.credential, joins) {
-        (None, true) => problems.push("a joining node needs a credential".to_owned()),
+    match (&member.discovery, joins) {
+        (None, true) => problems.push("a joining node needs a discovery kubeconfig".to_owned()),
         (Some(_), false) => {
-            problems.push("the first control plane node takes no credential".to_owned())
+            problems.push("the first control plane node takes no discovery kubeconfig".to_owned())
+        }
+        (Some(file), true) if file.path != DISCOVERY_PATH => {
+            problems.push(format!(
+                "{} is not the path of the discovery kubeconfig",
+                file.path
+            ));
         }
         _ => {}
     }

@@ -1,5 +1,7 @@
 //! The documents of one node's `kubeadm.yaml`.
 
+use magnum_certs::DISCOVERY_PATH;
+use magnum_core::TaintEffect;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -81,7 +83,7 @@ fn join(node: &NodeShared, control_plane: Option<JoinControlPlane>) -> JoinConfi
         kind: "JoinConfiguration",
         discovery: Discovery {
             file: FileDiscovery {
-                kube_config_path: "/etc/kubernetes/bootstrap/discovery.conf",
+                kube_config_path: DISCOVERY_PATH,
             },
         },
         timeouts: Timeouts {
@@ -122,7 +124,7 @@ fn cluster(node: &NodeShared, control_plane: &ControlPlane) -> ClusterConfigurat
         api_version: API_VERSION,
         kind: "ClusterConfiguration",
         cluster_name: node.cluster_id.to_string(),
-        kubernetes_version: format!("v{}", node.kubernetes),
+        kubernetes_version: node.kubernetes.to_string(),
         control_plane_endpoint: node.endpoint.to_string(),
         certificates_dir: "/etc/kubernetes/pki",
         encryption_algorithm: "ECDSA-P256",
@@ -229,26 +231,29 @@ fn taints(node: &NodeShared) -> Option<Vec<RegistrationTaint>> {
     let extra = node.kubelet.taints.iter().map(|taint| RegistrationTaint {
         key: taint.key.clone(),
         value: taint.value.clone(),
-        effect: taint.effect.name(),
+        effect: effect_name(taint.effect),
     });
     Some(own.into_iter().chain(extra).collect())
 }
 
-/// A token that nobody uses. Derived from the cluster's own secret, so that rendering needs no randomness and the
+const fn effect_name(effect: TaintEffect) -> &'static str {
+    match effect {
+        TaintEffect::NoSchedule => "NoSchedule",
+        TaintEffect::PreferNoSchedule => "PreferNoSchedule",
+        TaintEffect::NoExecute => "NoExecute",
+    }
+}
+
+/// A token that nobody uses. Derived from the cluster's own keys, so that rendering needs no randomness and the
 /// token cannot be guessed during its one minute of life.
 fn throw_away_token(node: &NodeShared, control_plane: &ControlPlane) -> SecretString {
     const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     let mut hash = Sha256::new();
     hash.update(b"throw-away bootstrap token\0");
-    hash.update(node.cluster_id.as_bytes());
-    hash.update(
-        control_plane
-            .pki
-            .service_account
-            .private_key
-            .expose_secret()
-            .as_bytes(),
-    );
+    hash.update(node.cluster_id.as_uuid().as_bytes());
+    for file in &control_plane.pki {
+        hash.update(file.content.expose_secret().as_bytes());
+    }
     let letters: String = hash
         .finalize()
         .iter()

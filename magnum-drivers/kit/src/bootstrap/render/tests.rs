@@ -1,13 +1,13 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use chrono::DateTime;
-use semver::Version;
+use magnum_certs::{ClusterPki, NodeFile, PKI_DIR, PkiOptions};
+use magnum_core::{ClusterId, MemberId, Taint, TaintEffect};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::*;
-use crate::bootstrap::{
-    Cni, ControlPlane, KeyPairPem, NodeCredential, NodeRole, PkiFiles, Proxy, RegistryMirror,
-    ServiceAccountPem, Taint, TaintEffect,
-};
+use crate::bootstrap::{Cni, ControlPlane, Endpoint, NodeRole, Proxy, RegistryMirror};
 
 const SIGNAL: &str = r#"{"auth_url": "http://c/identity/v3", "password": "a!@#%^&*", "alarm_url": "http://c/heat/v1/p/signal"}"#;
 
@@ -15,49 +15,60 @@ fn pem(name: &str) -> String {
     format!("-----BEGIN {name}-----\nAAAA\n-----END {name}-----\n")
 }
 
-fn pair(name: &str) -> KeyPairPem {
-    KeyPairPem {
-        certificate: pem(&format!("{name} CERTIFICATE")),
-        key: pem(&format!("{name} KEY")).into(),
+fn pki() -> Vec<NodeFile> {
+    let mut files = Vec::new();
+    for stem in ["ca", "etcd/ca", "front-proxy-ca"] {
+        files.push(NodeFile::public(
+            format!("{PKI_DIR}/{stem}.crt"),
+            pem(&format!("{stem} CERTIFICATE")),
+        ));
+        files.push(NodeFile::private(
+            format!("{PKI_DIR}/{stem}.key"),
+            pem(&format!("{stem} PRIVATE KEY")).into(),
+        ));
     }
+    files.push(NodeFile::private(
+        format!("{PKI_DIR}/sa.key"),
+        pem("SA PRIVATE KEY").into(),
+    ));
+    files.push(NodeFile::public(
+        format!("{PKI_DIR}/sa.pub"),
+        pem("SA PUBLIC"),
+    ));
+    files
 }
 
 fn control_plane() -> Box<ControlPlane> {
-    let pki = PkiFiles {
-        kubernetes_ca: pair("KUBERNETES"),
-        front_proxy_ca: pair("FRONT PROXY"),
-        etcd_ca: pair("ETCD"),
-        service_account: ServiceAccountPem {
-            public_key: pem("SA PUBLIC"),
-            private_key: pem("SA PRIVATE").into(),
-        },
-    };
     Box::new(ControlPlane::new(
-        pki,
+        pki(),
         vec!["172.24.4.7".into(), "api.example.org".into()],
     ))
 }
 
 fn node(role: NodeRole) -> NodeShared {
     NodeShared::new(
-        Uuid::from_u128(0x5eed),
+        ClusterId::from_uuid(Uuid::from_u128(0x5eed)),
         "default-worker",
-        Version::new(1, 36, 1),
+        "v1.36.1".parse().unwrap(),
         Endpoint::new("10.0.0.5", 6443),
         "10.0.0.0/24".parse().unwrap(),
         role,
     )
 }
 
-fn member(credential: bool) -> NodeMember {
+fn member(joins: bool) -> NodeMember {
     NodeMember {
         node_name: "demo-w-7f2kq".into(),
-        member_id: "7f2kq".into(),
+        member_id: MemberId::new("7f2kq"),
         not_before: DateTime::from_timestamp(1_790_000_000, 0).unwrap(),
-        credential: credential.then(|| NodeCredential {
-            ca: pem("CERTIFICATE"),
-            certificate: pem("CERTIFICATE"),
-            key: pem("PRIVATE KEY").into(),
+        discovery: joins.then(|| {
+            NodeFile::private(
+                DISCOVERY_PATH,
+                "kind: Config # PRIVATE
+"
+                .to_owned()
+                .into(),
+            )
         }),
     }
 }
@@ -272,7 +283,7 @@ fn labels_taints_mirrors_and_proxy() {
 fn all_problems_come_at_once() {
     let mut node = node(NodeRole::Worker);
     node.node_group = "Bad Group".into();
-    node.networking.service_cidr = "10.244.128.0/17".parse().unwrap();
+    node.networking.service_cidr = "10.100.128.0/17".parse().unwrap();
     node.kubelet.extra_args = vec![
         ("pod-infra-container-image".into(), "x".into()),
         ("node-ip".into(), "x".into()),
@@ -287,7 +298,7 @@ fn all_problems_come_at_once() {
 fn a_member_is_checked_against_its_role() {
     let shared = node(NodeRole::Worker).render().unwrap();
     let error = shared.parameters(&member(false)).unwrap_err();
-    assert!(error.to_string().contains("needs a credential"), "{error}");
+    assert!(error.to_string().contains("needs a discovery"), "{error}");
     let error = shared
         .parameters(&NodeMember {
             node_name: "x".repeat(54),
@@ -300,7 +311,10 @@ fn a_member_is_checked_against_its_role() {
 #[test]
 fn too_much_is_told_with_its_largest_parts() {
     let mut control_plane = control_plane();
-    control_plane.pki.kubernetes_ca.certificate = pem("CERTIFICATE").repeat(2_000);
+    control_plane.pki[0] = NodeFile::public(
+        "/etc/kubernetes/pki/ca.crt",
+        pem("CERTIFICATE").repeat(2_000),
+    );
     let error = node(NodeRole::ControlPlaneInit(control_plane))
         .render()
         .unwrap_err();
@@ -311,4 +325,58 @@ fn too_much_is_told_with_its_largest_parts() {
         (*limit, largest[0].0.as_str()),
         (NOVA_USER_DATA_MAX, "/etc/kubernetes/pki/ca.crt")
     );
+}
+
+#[test]
+fn ck_08_a_bundle_with_a_missing_or_strange_file_is_refused() {
+    let mut control_plane = control_plane();
+    control_plane.pki.remove(0);
+    control_plane
+        .pki
+        .push(NodeFile::private("/etc/passwd", "x".to_owned().into()));
+    let error = node(NodeRole::ControlPlaneInit(control_plane))
+        .render()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("pki/ca.crt is missing") && error.contains("/etc/passwd is no file"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_real_bundle_and_credential_fit_with_room_to_spare() {
+    let now = DateTime::from_timestamp(1_790_000_000, 0).unwrap();
+    let pki = ClusterPki::generate("demo", PkiOptions::default(), now).unwrap();
+    let control_plane = Box::new(ControlPlane::new(
+        pki.control_plane_files().unwrap(),
+        vec![],
+    ));
+    let shared = node(NodeRole::ControlPlaneJoin(control_plane))
+        .render()
+        .unwrap();
+    let life = std::time::Duration::from_secs(86_400);
+    let discovery = pki
+        .discovery_file("10.0.0.5:6443", "demo-w-7f2kq", life, now)
+        .unwrap();
+    let parameters = shared
+        .parameters(&NodeMember {
+            discovery: Some(discovery.clone()),
+            ..member(true)
+        })
+        .unwrap();
+    assert!(parameters.bytes() < 4_096, "{}", parameters.bytes());
+    let text = shared.fill(&parameters, Some(SIGNAL)).unwrap();
+    assert!(
+        text.expose_secret().len() < 30_000,
+        "{}",
+        text.expose_secret().len()
+    );
+    let mut back = String::new();
+    let packed = STANDARD
+        .decode(content(text.expose_secret(), DISCOVERY_PATH))
+        .unwrap();
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&packed[..]), &mut back)
+        .unwrap();
+    assert_eq!(back, discovery.content.expose_secret());
 }
