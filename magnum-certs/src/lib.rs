@@ -4,10 +4,13 @@ mod access;
 mod authority;
 mod bundle;
 mod certificate;
+mod crl;
 mod csr;
 mod der;
 mod error;
+mod expiry;
 mod generations;
+mod inventory;
 mod key;
 mod kubeconfig;
 mod name;
@@ -21,9 +24,12 @@ mod tbs;
 pub use authority::{AUTHORITY_BACKDATE, AUTHORITY_LIFE, Authority, Credential, LEAF_BACKDATE};
 pub use bundle::{BundleProblem, DISCOVERY_PATH, NodeFile, PKI_DIR, check_bundle};
 pub use certificate::Certificate;
+pub use crl::{Revocation, RevocationReason};
 pub use csr::{Csr, CsrProblem, MAX_CSR_BYTES};
 pub use error::Error;
+pub use expiry::{Expiry, WARNING_DAYS};
 pub use generations::{Generation, Generations, RotationPhase};
+pub use inventory::{Inventory, IssuedQuery, IssuedRecord};
 pub use key::{KeyAlgorithm, PrivateKey, PublicKey, SignatureScheme, Signer};
 pub use kubeconfig::{
     ApiEndpoint, ClusterEntry, ContextEntry, ExecConfig, ExecEnv, ExecPlugin, Kubeconfig,
