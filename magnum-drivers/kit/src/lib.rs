@@ -1,3 +1,4 @@
 //! What Kubernetes drivers share: node bootstrap, add-ons, Kubernetes API access, stacks
 
 pub mod bootstrap;
+pub mod kubernetes;
