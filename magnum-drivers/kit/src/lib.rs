@@ -1,1 +1,3 @@
 //! What Kubernetes drivers share: node bootstrap, add-ons, Kubernetes API access, stacks
+
+pub mod members;
