@@ -1,3 +1,5 @@
 //! What Kubernetes drivers share: node bootstrap, add-ons, Kubernetes API access, stacks
 
+pub mod labels;
 pub mod members;
+pub mod memo;

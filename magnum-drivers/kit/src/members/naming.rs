@@ -99,7 +99,12 @@ mod tests {
     fn tv_06_server_names_are_dns_labels_of_at_most_53_characters() {
         let group = NodeGroupName::new("a".repeat(24)).unwrap();
         let member = MemberId::new("7f2kq");
-        for name in ["My_Cluster.Prod", &"x".repeat(240), "a", "a-b-c-d-e-f-g-h-i-j-k-l-m-n"] {
+        for name in [
+            "My_Cluster.Prod",
+            &"x".repeat(240),
+            "a",
+            "a-b-c-d-e-f-g-h-i-j-k-l-m-n",
+        ] {
             let server = names(name).server(&group, &member);
             assert!(server.len() <= SERVER_NAME_MAX, "{server}");
             assert!(!server.contains("--") && !server.contains('.'), "{server}");
