@@ -3,3 +3,4 @@
 pub mod labels;
 pub mod members;
 pub mod memo;
+pub mod stacks;

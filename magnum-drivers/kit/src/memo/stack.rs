@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use chrono::{DateTime, Utc};
+use magnum_heat::hot::{Document, Files};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// What was last asked of Heat and is not known to have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,10 +30,10 @@ pub struct StackRecord {
     #[serde(default)]
     pub id: Option<String>,
     /// The template that was last submitted, or is about to be.
-    pub template: Value,
+    pub template: Document,
     /// The files that it refers to, by content-derived names.
     #[serde(default)]
-    pub files: BTreeMap<String, String>,
+    pub files: Files,
     /// What was asked and has not ended.
     #[serde(default)]
     pub intent: Option<StackIntent>,
@@ -63,7 +63,7 @@ pub struct StackRecord {
 impl StackRecord {
     /// A stack that is not yet created.
     #[must_use]
-    pub fn new(name: impl Into<String>, template: Value, files: BTreeMap<String, String>) -> Self {
+    pub fn new(name: impl Into<String>, template: Document, files: Files) -> Self {
         Self {
             name: name.into(),
             id: None,
@@ -98,7 +98,7 @@ impl StackRecord {
     /// Bytes of the template as JSON text.
     #[must_use]
     pub fn template_bytes(&self) -> usize {
-        self.template.to_string().len()
+        self.template.to_text().len()
     }
 
     /// Bytes of the files as JSON text, about.
@@ -128,12 +128,21 @@ impl fmt::Debug for StackRecord {
 
 #[cfg(test)]
 mod tests {
+    use magnum_heat::hot::Resource;
+
     use super::*;
 
     #[test]
     fn ms_04_debug_shows_no_document() {
-        let files = BTreeMap::from([("a".to_owned(), "topsecret".to_owned())]);
-        let record = StackRecord::new("s", serde_json::json!({"x": "topsecret"}), files);
+        let mut files = Files::new();
+        files.insert("a", "topsecret");
+        let mut template = Document::new();
+        template
+            .add_resource("x", Resource::raw("T").property("p", "topsecret"))
+            .unwrap();
+        let record = StackRecord::new("s", template, files);
         assert!(!format!("{record:?}").contains("topsecret"));
+        let text = serde_json::to_string(&record).unwrap();
+        assert_eq!(serde_json::from_str::<StackRecord>(&text).unwrap(), record);
     }
 }
