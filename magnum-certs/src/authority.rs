@@ -9,9 +9,9 @@ use secrecy::SecretString;
 
 use crate::certificate::Certificate;
 use crate::csr::Csr;
-use crate::profile::{AuthorityKind, Grant, Profile};
+use crate::profile::{Grant, Profile};
 use crate::tbs::{self, Tbs, Usage};
-use crate::{AltNames, Error, KeyAlgorithm, PrivateKey, PublicKey, Signer, Subject};
+use crate::{AltNames, AuthorityKind, Error, KeyAlgorithm, PrivateKey, PublicKey, Signer, Subject};
 
 /// Life of a new authority unless told otherwise: 3650 days.
 pub const AUTHORITY_LIFE: Duration = Duration::from_secs(3650 * 24 * 3600);

@@ -92,14 +92,14 @@ impl Certificate {
                     inner.names = alt_names(&names.general_names, false)?;
                 }
                 ParsedExtension::KeyUsage(usage) => {
-                    inner.signs_certificates = usage.key_cert_sign()
+                    inner.signs_certificates = usage.key_cert_sign();
                 }
                 ParsedExtension::ExtendedKeyUsage(usage) => {
                     inner.server_auth = usage.server_auth;
                     inner.client_auth = usage.client_auth;
                 }
                 ParsedExtension::SubjectKeyIdentifier(id) => {
-                    inner.subject_key_id = Some(id.0.to_vec())
+                    inner.subject_key_id = Some(id.0.to_vec());
                 }
                 ParsedExtension::AuthorityKeyIdentifier(id) => {
                     inner.authority_key_id = id.key_identifier.as_ref().map(|id| id.0.to_vec());

@@ -224,10 +224,8 @@ fn read_extensions(extensions: &[&X509Extension<'_>]) -> Result<AltNames, CsrPro
             return Err(CsrProblem::DuplicateExtension(id));
         }
         match extension.parsed_extension() {
-            ParsedExtension::BasicConstraints(constraints) => {
-                if constraints.ca {
-                    return Err(CsrProblem::AsksForAuthority);
-                }
+            ParsedExtension::BasicConstraints(constraints) if constraints.ca => {
+                return Err(CsrProblem::AsksForAuthority);
             }
             ParsedExtension::KeyUsage(usage) => {
                 if usage.key_cert_sign() {
@@ -241,8 +239,10 @@ fn read_extensions(extensions: &[&X509Extension<'_>]) -> Result<AltNames, CsrPro
                 names = alt_names(&list.general_names, true)
                     .map_err(|error| CsrProblem::BadName(error.to_string()))?;
             }
-            // The profile decides both.
-            ParsedExtension::ExtendedKeyUsage(_) | ParsedExtension::SubjectKeyIdentifier(_) => {}
+            // The profile decides all of these.
+            ParsedExtension::BasicConstraints(_)
+            | ParsedExtension::ExtendedKeyUsage(_)
+            | ParsedExtension::SubjectKeyIdentifier(_) => {}
             ParsedExtension::ParseError { .. } => return Err(CsrProblem::BadExtension(id)),
             _ if extension.critical => return Err(CsrProblem::UnknownCriticalExtension(id)),
             _ => {}

@@ -14,6 +14,7 @@ pub(crate) mod tag {
     pub(crate) const BIT_STRING: u8 = 0x03;
     pub(crate) const OCTET_STRING: u8 = 0x04;
     pub(crate) const OID: u8 = 0x06;
+    pub(crate) const ENUMERATED: u8 = 0x0a;
     pub(crate) const UTF8: u8 = 0x0c;
     pub(crate) const UTC_TIME: u8 = 0x17;
     pub(crate) const GENERALIZED_TIME: u8 = 0x18;

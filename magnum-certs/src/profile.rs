@@ -1,14 +1,12 @@
 //! Profiles: what a certificate is for decides everything in it.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::csr::Csr;
 use crate::name::dns_name;
-use crate::{AltNames, Error, Subject};
+use crate::{AltNames, AuthorityKind, Error, Subject};
 
 /// Group that kubeadm binds to `cluster-admin`; the binding can be deleted, so such a certificate can be cut off.
 pub const ADMIN_GROUP: &str = "kubeadm:cluster-admins";
@@ -23,59 +21,6 @@ pub const NODE_USER_PREFIX: &str = "system:node:";
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
-
-/// The authorities of a cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AuthorityKind {
-    /// Kubernetes API: API server, kubelets, users.
-    Kubernetes,
-    /// etcd members and their clients.
-    Etcd,
-    /// The aggregation layer's front proxy.
-    FrontProxy,
-}
-
-impl AuthorityKind {
-    /// All three.
-    pub const ALL: [Self; 3] = [Self::Kubernetes, Self::Etcd, Self::FrontProxy];
-
-    /// `kubernetes`, `etcd` or `front-proxy`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Kubernetes => "kubernetes",
-            Self::Etcd => "etcd",
-            Self::FrontProxy => "front-proxy",
-        }
-    }
-}
-
-impl fmt::Display for AuthorityKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for AuthorityKind {
-    type Err = Error;
-
-    /// Reads Magnum's `ca_cert_type`: `kubernetes`, `kubelet` (the same), `etcd`, `front-proxy` or `front_proxy`.
-    ///
-    /// # Errors
-    /// [`Error::BadName`] for any other text: a misspelt type never means the Kubernetes authority.
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "kubernetes" | "kubelet" => Ok(Self::Kubernetes),
-            "etcd" => Ok(Self::Etcd),
-            "front-proxy" | "front_proxy" => Ok(Self::FrontProxy),
-            other => Err(Error::BadName {
-                name: other.chars().take(80).collect(),
-                reason: "an authority is kubernetes, kubelet, etcd or front-proxy",
-            }),
-        }
-    }
-}
 
 /// What a certificate is for. The profile decides issuer, subject, usages and longest life; a signing request adds its
 /// key, and of the profile's names those that it wants.
@@ -370,27 +315,6 @@ fn node_name(name: &str) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn unknown_authority_type_is_never_the_kubernetes_one() {
-        assert_eq!(
-            "kubelet".parse::<AuthorityKind>().unwrap(),
-            AuthorityKind::Kubernetes
-        );
-        assert_eq!(
-            "front_proxy".parse::<AuthorityKind>().unwrap(),
-            AuthorityKind::FrontProxy
-        );
-        for kind in AuthorityKind::ALL {
-            assert_eq!(kind.as_str().parse::<AuthorityKind>().unwrap(), kind);
-        }
-        for bad in ["etdc", "", "Kubernetes"] {
-            assert!(
-                matches!(bad.parse::<AuthorityKind>(), Err(Error::BadName { .. })),
-                "{bad}"
-            );
-        }
-    }
 
     #[test]
     fn ms_08_user_profiles_cannot_claim_system_identities() {

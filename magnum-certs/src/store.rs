@@ -153,11 +153,16 @@ const fn authority_purpose(kind: AuthorityKind) -> &'static str {
     }
 }
 
+/// Gives the certificate, where there is one, and the key.
+type Write<T> = fn(&T) -> Result<(Option<String>, SecretText), Error>;
+/// Takes kind, certificate and key.
+type Read<T> = fn(Option<AuthorityKind>, Option<&str>, &str) -> Result<T, Error>;
+
 /// How a value of one purpose becomes text and back.
 struct Codec<T> {
     kind: Option<AuthorityKind>,
-    write: fn(&T) -> Result<(Option<String>, SecretText), Error>,
-    read: fn(Option<AuthorityKind>, Option<&str>, &str) -> Result<T, Error>,
+    write: Write<T>,
+    read: Read<T>,
 }
 
 impl<T> Clone for Codec<T> {

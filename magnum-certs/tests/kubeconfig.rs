@@ -1,4 +1,5 @@
 //! kubeconfig: form, any name and address, real kubectl.
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::process::Command;
 use std::time::Duration;

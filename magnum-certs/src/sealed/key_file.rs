@@ -137,7 +137,7 @@ fn sync_directory(path: &Path) -> Result<(), Error> {
         })
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;

@@ -1,7 +1,7 @@
 //! What Kubernetes drivers share: node bootstrap, add-ons, Kubernetes API access, stacks
 
-pub mod fault;
 pub mod bootstrap;
+pub mod fault;
 pub mod kubernetes;
 pub mod labels;
 pub mod lookup;

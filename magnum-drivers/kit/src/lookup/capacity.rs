@@ -44,7 +44,13 @@ pub fn fitting_machines(flavor: &Flavor, nodes: &[Node]) -> usize {
 fn normal(class: &str) -> String {
     class
         .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '_'
+            }
+        })
         .collect()
 }
 
@@ -101,6 +107,10 @@ mod tests {
         compare(&[wish(1)], &nodes, &mut problems);
         assert!(problems.is_empty());
         compare(&[wish(3)], &nodes, &mut problems);
-        assert!(problems.to_string().contains("3 bare metal machines wanted, 1 free"));
+        assert!(
+            problems
+                .to_string()
+                .contains("3 bare metal machines wanted, 1 free")
+        );
     }
 }

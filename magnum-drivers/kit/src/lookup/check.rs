@@ -14,7 +14,11 @@ pub fn check_image(
 ) {
     let name = image.name.as_deref().unwrap_or(&image.id);
     if !image.is_active() {
-        problems.add(field, name, format!("must be active, it is {}", image.status));
+        problems.add(
+            field,
+            name,
+            format!("must be active, it is {}", image.status),
+        );
     }
     match image.property("os_distro") {
         None => problems.add(
@@ -148,7 +152,8 @@ mod tests {
         };
         let good = json!({"id": "i", "name": "u", "status": "active", "os_distro": "ubuntu", "kube_version": "v1.36.1"});
         assert!(check(good).is_empty());
-        let bad = check(json!({"id": "i", "name": "u", "status": "queued", "kube_version": "v1.35.0"}));
+        let bad =
+            check(json!({"id": "i", "name": "u", "status": "queued", "kube_version": "v1.35.0"}));
         assert_eq!(bad.len(), 3);
         assert!(bad.iter().all(|problem| problem.value == "u"));
     }

@@ -108,11 +108,9 @@ fn add_members(needs: &mut QuotaNeeds, group: &NodeGroup, count: u64) {
     if count == 0 {
         return;
     }
-    needs.servers.push((
-        group.name.to_string(),
-        group.spec.flavor.clone(),
-        count,
-    ));
+    needs
+        .servers
+        .push((group.name.to_string(), group.spec.flavor.clone(), count));
     needs.ports += count;
     let boot = group
         .spec

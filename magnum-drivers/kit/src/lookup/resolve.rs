@@ -8,9 +8,7 @@ use magnum_core::{NodeGroup, NodeGroupId, NodeGroupRole, Problems, ServerType};
 use magnum_heat::services::glance::{Image, find_image};
 use magnum_heat::services::ironic::ListNodes;
 use magnum_heat::services::neutron::{self, Network};
-use magnum_heat::services::nova::{
-    Flavor, GetLimits, Limits, ListFlavors, find_keypair,
-};
+use magnum_heat::services::nova::{Flavor, GetLimits, Limits, ListFlavors, find_keypair};
 use magnum_heat::services::octavia::ListProviders;
 use magnum_heat::{ServiceType, Session, pick};
 
@@ -96,7 +94,11 @@ pub async fn resolve(
         let flavor = match pick(&group.spec.flavor, flavors.clone()) {
             Ok(flavor) => Some(flavor),
             Err(error) => {
-                problems.add(field(group, "flavor"), &group.spec.flavor, error.to_string());
+                problems.add(
+                    field(group, "flavor"),
+                    &group.spec.flavor,
+                    error.to_string(),
+                );
                 None
             }
         };
@@ -160,7 +162,15 @@ pub async fn resolve(
         )?;
     }
     let needs = needs_of(view, change);
-    quotas(session, &needs, &found_flavors, view, limits.as_ref(), &mut problems).await?;
+    quotas(
+        session,
+        &needs,
+        &found_flavors,
+        view,
+        limits.as_ref(),
+        &mut problems,
+    )
+    .await?;
     machines(session, &groups, &needs, &found_flavors, &mut problems).await?;
     problems.into_result()?;
     Ok(Found {
@@ -178,7 +188,8 @@ fn field(group: &NodeGroup, what: &str) -> String {
 }
 
 fn server_group_members(group: &NodeGroup, limits: Option<&Limits>) -> u32 {
-    if group.spec.server_type == ServerType::BareMetal || group.role == NodeGroupRole::ControlPlane {
+    if group.spec.server_type == ServerType::BareMetal || group.role == NodeGroupRole::ControlPlane
+    {
         return 0;
     }
     let Some(limits) = limits else { return 0 };
@@ -350,7 +361,12 @@ async fn quotas(
                 limits.max_total_instances,
                 limits.total_instances_used,
             ),
-            ("cores", cores, limits.max_total_cores, limits.total_cores_used),
+            (
+                "cores",
+                cores,
+                limits.max_total_cores,
+                limits.total_cores_used,
+            ),
             ("ram", ram, limits.max_total_ram, limits.total_ram_used),
         ] {
             quota::compare("Nova", name, need, limit, used, problems);
@@ -368,7 +384,11 @@ async fn quotas(
             ("subnets", needs.subnets, quota.subnet),
             ("routers", needs.routers, quota.router),
             ("floating addresses", needs.floating_ips, quota.floatingip),
-            ("security groups", needs.security_groups, quota.security_group),
+            (
+                "security groups",
+                needs.security_groups,
+                quota.security_group,
+            ),
         ] {
             quota::compare(
                 "Neutron",

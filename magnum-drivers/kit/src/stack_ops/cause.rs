@@ -52,7 +52,9 @@ fn without_prefix(reason: &str) -> String {
             break;
         };
         let exception = !head.is_empty()
-            && head.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
+            && head
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
             && head.chars().any(|c| c.is_ascii_uppercase());
         let path = head.starts_with("resources.") || head.starts_with("resources[");
         if exception || path {
@@ -61,7 +63,12 @@ fn without_prefix(reason: &str) -> String {
             break;
         }
     }
-    text.split(" (HTTP ").next().unwrap_or(text).trim().trim_end_matches('.').to_owned()
+    text.split(" (HTTP ")
+        .next()
+        .unwrap_or(text)
+        .trim()
+        .trim_end_matches('.')
+        .to_owned()
 }
 
 fn classify(text: &str) -> (CauseKind, Option<String>) {
@@ -70,19 +77,35 @@ fn classify(text: &str) -> (CauseKind, Option<String>) {
     if has(&["quota"]) {
         return (CauseKind::Quota, Some(quota_sentence(text)));
     }
-    if has(&["no valid host", "novalidhost", "not enough hosts", "no hosts available"]) {
+    if has(&[
+        "no valid host",
+        "novalidhost",
+        "not enough hosts",
+        "no hosts available",
+    ]) {
         return (
             CauseKind::Capacity,
             Some("no host or machine has room for the flavor (No valid host was found)".to_owned()),
         );
     }
-    if has(&["requestlimitexceeded", "request limit exceeded", "maximum template size", "resource limit"]) {
+    if has(&[
+        "requestlimitexceeded",
+        "request limit exceeded",
+        "maximum template size",
+        "resource limit",
+    ]) {
         return (CauseKind::Limit, None);
     }
     if has(&["image"]) {
         return (CauseKind::Image, None);
     }
-    if has(&["load balancer", "loadbalancer", "octavia", "listener", "pool"]) {
+    if has(&[
+        "load balancer",
+        "loadbalancer",
+        "octavia",
+        "listener",
+        "pool",
+    ]) {
         return (CauseKind::LoadBalancer, None);
     }
     if has(&["volume", "cinder", "block device"]) {
@@ -91,7 +114,9 @@ fn classify(text: &str) -> (CauseKind, Option<String>) {
     if has(&["forbidden", "policy", "not authorized"]) {
         return (CauseKind::Policy, None);
     }
-    if has(&["port", "network", "subnet", "floating", "neutron", "binding", "external"]) {
+    if has(&[
+        "port", "network", "subnet", "floating", "neutron", "binding", "external",
+    ]) {
         return (CauseKind::Network, None);
     }
     if has(&["timed out", "timeout"]) {
@@ -160,7 +185,11 @@ mod tests {
             "g",
         );
         assert_eq!(ports.sentence, "Neutron quota exceeded: port; g");
-        let host = describe("server_a", "ResourceInError: resources.server_a: Went to status ERROR due to \"Message: No valid host was found. , Code: 500\"", "g");
+        let host = describe(
+            "server_a",
+            "ResourceInError: resources.server_a: Went to status ERROR due to \"Message: No valid host was found. , Code: 500\"",
+            "g",
+        );
         assert_eq!(host.kind, CauseKind::Capacity);
         let other = describe("server_a", "CREATE aborted (Task create cancelled)", "g");
         assert!(other.sentence.contains("another resource failed"));

@@ -93,8 +93,14 @@ mod tests {
     #[test]
     fn hc_02_an_older_failed_delete_does_not_count() {
         let mut record = record(StackIntent::Delete, Some(0));
-        assert_eq!(look(&record, "DELETE_FAILED", Some(0), 1), StackLook::Running);
-        assert_eq!(look(&record, "DELETE_IN_PROGRESS", Some(5), 2), StackLook::Running);
+        assert_eq!(
+            look(&record, "DELETE_FAILED", Some(0), 1),
+            StackLook::Running
+        );
+        assert_eq!(
+            look(&record, "DELETE_IN_PROGRESS", Some(5), 2),
+            StackLook::Running
+        );
         record.seen_in_progress = true;
         assert_eq!(
             look(&record, "DELETE_FAILED", Some(0), 3),
@@ -107,15 +113,30 @@ mod tests {
         let record = record(StackIntent::Delete, None);
         assert_eq!(judge(&record, None, at(5)), StackLook::Gone);
         assert_eq!(look(&record, "DELETE_COMPLETE", None, 0), StackLook::Gone);
-        assert_eq!(look(&record, "CREATE_COMPLETE", None, 400), StackLook::Running);
+        assert_eq!(
+            look(&record, "CREATE_COMPLETE", None, 400),
+            StackLook::Running
+        );
     }
 
     #[test]
     fn an_update_counts_when_it_is_the_one_that_was_asked() {
         let record = record(StackIntent::Update, Some(0));
-        assert_eq!(look(&record, "UPDATE_COMPLETE", Some(0), 1), StackLook::Running);
-        assert_eq!(look(&record, "UPDATE_COMPLETE", Some(5), 1), StackLook::Complete);
-        assert_eq!(look(&record, "UPDATE_COMPLETE", Some(0), 61), StackLook::Complete);
-        assert_eq!(look(&record, "CREATE_COMPLETE", Some(0), 1), StackLook::Running);
+        assert_eq!(
+            look(&record, "UPDATE_COMPLETE", Some(0), 1),
+            StackLook::Running
+        );
+        assert_eq!(
+            look(&record, "UPDATE_COMPLETE", Some(5), 1),
+            StackLook::Complete
+        );
+        assert_eq!(
+            look(&record, "UPDATE_COMPLETE", Some(0), 61),
+            StackLook::Complete
+        );
+        assert_eq!(
+            look(&record, "CREATE_COMPLETE", Some(0), 1),
+            StackLook::Running
+        );
     }
 }

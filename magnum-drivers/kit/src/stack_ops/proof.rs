@@ -42,12 +42,13 @@ pub fn prove_edit(
     new: (&Document, &Files),
     named: &BTreeSet<String>,
 ) -> Result<Diff, EditProblem> {
-    let diff = prove_only(old.0, new.0, named.iter().map(String::as_str), []).map_err(|source| {
-        EditProblem::Document {
-            stack: stack.to_owned(),
-            source,
-        }
-    })?;
+    let diff =
+        prove_only(old.0, new.0, named.iter().map(String::as_str), []).map_err(|source| {
+            EditProblem::Document {
+                stack: stack.to_owned(),
+                source,
+            }
+        })?;
     if !new.1.keeps(old.1) {
         return Err(EditProblem::Files {
             stack: stack.to_owned(),
@@ -67,7 +68,11 @@ pub fn prove_physical(
 ) -> Result<(), EditProblem> {
     let moved: Vec<&str> = before
         .iter()
-        .filter(|(name, id)| after.get(*name).is_some_and(|now| now != *id && !now.is_empty()))
+        .filter(|(name, id)| {
+            after
+                .get(*name)
+                .is_some_and(|now| now != *id && !now.is_empty())
+        })
         .map(|(name, _)| name.as_str())
         .collect();
     if moved.is_empty() {
@@ -105,9 +110,8 @@ mod tests {
         let mut grown = Files::new();
         grown.insert("new", "text");
         let new = document(&["server_b", "server_c"]);
-        let prove = |named: &[&str]| {
-            prove_edit("s", (&old, &files), (&new, &grown), &self::named(named))
-        };
+        let prove =
+            |named: &[&str]| prove_edit("s", (&old, &files), (&new, &grown), &self::named(named));
         assert!(prove(&["server_a", "server_c"]).is_ok());
         assert!(prove(&["server_c"]).is_err());
         let swapped = prove_edit(
@@ -128,7 +132,9 @@ mod tests {
                 .collect::<BTreeMap<_, _>>()
         };
         let before = ids(&[("server_a", "1"), ("server_b", "2")]);
-        assert!(prove_physical("s", &before, &ids(&[("server_b", "2"), ("server_c", "3")])).is_ok());
+        assert!(
+            prove_physical("s", &before, &ids(&[("server_b", "2"), ("server_c", "3")])).is_ok()
+        );
         let error = prove_physical("s", &before, &ids(&[("server_b", "9")])).unwrap_err();
         assert!(error.to_string().contains("server_b"));
     }

@@ -145,7 +145,12 @@ mod tests {
             MemberResources::judge(&id, &wanted, &views.into_iter().collect())
         };
         let failed = judge(vec![
-            view("port_a", "CREATE_FAILED", "", "CREATE aborted (Task create cancelled)"),
+            view(
+                "port_a",
+                "CREATE_FAILED",
+                "",
+                "CREATE aborted (Task create cancelled)",
+            ),
             view("server_a", "CREATE_FAILED", "", "No valid host was found"),
         ]);
         assert_eq!(

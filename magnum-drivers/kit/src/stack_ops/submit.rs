@@ -148,10 +148,7 @@ async fn delete(by: &Submission<'_>, record: &mut StackRecord) -> Result<(), Sta
 ///
 /// # Errors
 /// As the session; an absent stack is [`StackLook::Gone`].
-pub async fn look(
-    by: &Submission<'_>,
-    record: &mut StackRecord,
-) -> Result<StackLook, DriverError> {
+pub async fn look(by: &Submission<'_>, record: &mut StackRecord) -> Result<StackLook, DriverError> {
     Ok(look_at(by, record, false).await?.0)
 }
 

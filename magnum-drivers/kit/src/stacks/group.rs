@@ -21,7 +21,8 @@ pub fn group_document(
     group: &str,
     server_group: Option<(&str, &str)>,
 ) -> Result<Document, DocumentError> {
-    let mut document = Document::new().description(mark.description(&format!("node group {group}")));
+    let mut document =
+        Document::new().description(mark.description(&format!("node group {group}")));
     if let Some((name, policy)) = server_group {
         document.add_resource(SERVERS, ServerGroup::new().name(name).policies([policy]))?;
     }
@@ -43,7 +44,11 @@ pub fn add_member(
         let joined = document
             .resources()
             .values()
-            .filter(|resource| resource.pointer("/properties/scheduler_hints/group").is_some())
+            .filter(|resource| {
+                resource
+                    .pointer("/properties/scheduler_hints/group")
+                    .is_some()
+            })
             .count();
         if joined < usize::try_from(server_group_members).unwrap_or(usize::MAX) {
             input.server_group = Some(get_resource(SERVERS));

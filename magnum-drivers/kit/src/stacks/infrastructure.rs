@@ -97,7 +97,11 @@ fn network(
     let mut subnet = Subnet::new(get_resource("network"))
         .name(input.names.resource("subnet"))
         .cidr(input.nodes.to_string())
-        .ip_version(if matches!(input.nodes, IpNet::V6(_)) { 6 } else { 4 })
+        .ip_version(if matches!(input.nodes, IpNet::V6(_)) {
+            6
+        } else {
+            4
+        })
         .tags(input.mark.tags());
     if !input.dns_nameservers.is_empty() {
         subnet = subnet.dns_nameservers(Value::list(
@@ -139,11 +143,12 @@ fn security_groups(
     nodes: IpNet,
 ) -> Result<(), DocumentError> {
     let labels = &input.facts.labels;
-    let amphora = input
-        .facts
-        .load_balancer
-        .as_ref()
-        .is_some_and(|choice| choice.provider.as_deref().is_some_and(|p| p.starts_with("amphora") || p == "octavia"));
+    let amphora = input.facts.load_balancer.as_ref().is_some_and(|choice| {
+        choice
+            .provider
+            .as_deref()
+            .is_some_and(|p| p.starts_with("amphora") || p == "octavia")
+    });
     let groups = [
         (
             "control_plane_group",
@@ -214,7 +219,11 @@ fn address(
         document.add_output("api_port", get_resource("api_port"))?;
         (
             get_resource("api_port"),
-            get_attr_path("api_port", "fixed_ips", [Value::from(0), Value::from("ip_address")]),
+            get_attr_path(
+                "api_port",
+                "fixed_ips",
+                [Value::from(0), Value::from("ip_address")],
+            ),
         )
     };
     document.add_output("address", fixed)?;

@@ -5,7 +5,9 @@ use magnum_heat::hot::types::{
     BlockDevice, PoolMember, Port, Server, ServerNetwork, SignalTransport, Volume,
     WaitConditionHandle,
 };
-use magnum_heat::hot::{Resource, Value, get_attr, get_attr_path, get_file, get_resource, str_replace};
+use magnum_heat::hot::{
+    Resource, Value, get_attr, get_attr_path, get_file, get_resource, str_replace,
+};
 use secrecy::ExposeSecret;
 
 use super::{API_PORT, Mark};
@@ -63,8 +65,13 @@ pub(super) fn resource_names(id: &MemberId) -> [String; 5] {
 
 /// The member's resources in document order.
 pub(super) fn resources(input: &MemberInput<'_>) -> Vec<(String, Resource)> {
-    let [port_name, volume_name, signal_name, server_name, member_name] =
-        resource_names(input.id);
+    let [
+        port_name,
+        volume_name,
+        signal_name,
+        server_name,
+        member_name,
+    ] = resource_names(input.id);
     let bare_metal = input.facts.server_type == ServerType::BareMetal;
     let mut resources: Vec<(String, Resource)> = Vec::with_capacity(5);
     let port_ref = match input.port {
@@ -165,7 +172,9 @@ pub(super) fn resources(input: &MemberInput<'_>) -> Vec<(String, Resource)> {
         );
         resources.push((
             member_name,
-            PoolMember::new(pool, address, API_PORT).subnet(subnet).into(),
+            PoolMember::new(pool, address, API_PORT)
+                .subnet(subnet)
+                .into(),
         ));
     }
     resources

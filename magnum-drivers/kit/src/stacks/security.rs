@@ -204,8 +204,7 @@ mod tests {
     #[test]
     fn nl_08_allowed_ranges_keep_the_cluster_itself_in() {
         let nodes = net("10.0.0.0/24");
-        let rules =
-            control_plane_rules(nodes, "flannel", &[], &[net("192.0.2.0/24")], true);
+        let rules = control_plane_rules(nodes, "flannel", &[], &[net("192.0.2.0/24")], true);
         let api: Vec<_> = rules
             .iter()
             .filter(|r| r.ports == Some((API_PORT, API_PORT)))
