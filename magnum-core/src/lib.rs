@@ -1,1 +1,29 @@
-//! Domain, typed state machine, durable engine and driver contract for Kubernetes clusters on OpenStack
+//! Domain, typed state machine, durable engine and driver contract for Kubernetes clusters on OpenStack.
+//!
+//! Callers use the names at this crate's root. Authors of drivers use [`driver`]; a caller never needs it.
+
+mod clock;
+pub mod driver;
+mod id;
+mod model;
+mod retry;
+mod sealer;
+mod secret;
+mod secret_store;
+mod state;
+
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use id::{
+    ClusterId, ClusterTemplateId, EngineId, MemberId, NodeGroupId, OperationId, ProjectId,
+};
+pub use model::{
+    Cluster, ClusterFacts, ClusterName, ClusterTemplate, KubeVersion, LabelMerge, Labels,
+    LoadBalancerSettings, Member, MemberPhase, MemberRef, NetworkPlan, NewCluster,
+    NewClusterTemplate, NewNodeGroup, NodeGroup, NodeGroupName, NodeGroupRole, NodeGroupSpec,
+    Problem, Problems, ServerType, Taint, TaintEffect, TemplateName, TemplateSpec,
+};
+pub use retry::Retry;
+pub use sealer::{SealContext, SealError, Sealer};
+pub use secret::Secret;
+pub use secret_store::{MemorySecretStore, SecretStore, SecretStoreError};
+pub use state::{Action, Health, Phase, Status};

@@ -1,0 +1,178 @@
+//! Cluster templates: what a platform team publishes and a cluster is made from.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::{Labels, Problems, TemplateName};
+use crate::id::{ClusterTemplateId, ProjectId};
+
+/// What kind of machine nodes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ServerType {
+    /// Virtual machines (Nova).
+    #[serde(rename = "vm")]
+    Vm,
+    /// Physical machines (Ironic through Nova).
+    #[serde(rename = "bm")]
+    BareMetal,
+}
+
+impl ServerType {
+    /// Magnum's word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Vm => "vm",
+            Self::BareMetal => "bm",
+        }
+    }
+}
+
+/// How clients reach the Kubernetes API.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadBalancerSettings {
+    /// Whether a load balancer stands before the control plane (Magnum's `master_lb_enabled`).
+    pub enabled: bool,
+    /// Whether its address is also a floating one, reachable from outside.
+    pub floating_ip: bool,
+}
+
+/// The values of a template that decide what a cluster looks like. A cluster keeps its own copy: template changes never reach it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TemplateSpec {
+    /// Container orchestration engine; only `kubernetes`.
+    pub coe: String,
+    /// The driver's name; where absent it is chosen by server type, distribution and engine.
+    pub driver: Option<String>,
+    /// The operating system of the nodes, as the image's `os_distro` says; `ubuntu` where absent.
+    pub distro: String,
+    /// Virtual machines or bare metal, for groups that do not say otherwise.
+    pub server_type: ServerType,
+    /// Node image, by name or id.
+    pub image: String,
+    /// Worker flavor, by name or id.
+    pub flavor: String,
+    /// Control-plane flavor; the worker flavor where absent.
+    pub master_flavor: Option<String>,
+    /// SSH key pair, by name.
+    pub keypair: Option<String>,
+    /// External network for the router and floating addresses.
+    pub external_network: Option<String>,
+    /// Network that nodes join; where absent one is made.
+    pub fixed_network: Option<String>,
+    /// Subnet that nodes join; where absent the network's only one, or one is made.
+    pub fixed_subnet: Option<String>,
+    /// Name servers of the subnet that is made.
+    pub dns_nameservers: Vec<std::net::IpAddr>,
+    /// Pod network: `flannel`, `calico`, `cilium` or `none`.
+    pub network_driver: String,
+    /// Load balancer before the control plane.
+    pub master_lb: LoadBalancerSettings,
+    /// Whether nodes get floating addresses.
+    pub floating_ip_enabled: bool,
+    /// Size of an extra volume for containers in GiB; none or 0 means none.
+    pub docker_volume_size: Option<u32>,
+    /// Everything else.
+    pub labels: Labels,
+}
+
+impl TemplateSpec {
+    /// A template of virtual machines with flannel, a load balancer with a floating address, and Magnum's defaults otherwise.
+    pub fn new(image: impl Into<String>, flavor: impl Into<String>) -> Self {
+        Self {
+            coe: "kubernetes".to_owned(),
+            driver: None,
+            distro: "ubuntu".to_owned(),
+            server_type: ServerType::Vm,
+            image: image.into(),
+            flavor: flavor.into(),
+            master_flavor: None,
+            keypair: None,
+            external_network: None,
+            fixed_network: None,
+            fixed_subnet: None,
+            dns_nameservers: Vec::new(),
+            network_driver: "flannel".to_owned(),
+            master_lb: LoadBalancerSettings {
+                enabled: true,
+                floating_ip: true,
+            },
+            floating_ip_enabled: false,
+            docker_volume_size: None,
+            labels: Labels::new(),
+        }
+    }
+
+    /// Checks what can be checked without a cloud.
+    ///
+    /// # Errors
+    /// Every field that breaks a rule.
+    pub fn validate(&self) -> Result<(), Problems> {
+        let mut problems = Problems::new();
+        if self.coe != "kubernetes" {
+            problems.add("coe", &self.coe, "must be kubernetes");
+        }
+        for (field, value) in [("image", &self.image), ("flavor", &self.flavor)] {
+            if value.trim().is_empty() {
+                problems.add(field, value, "must name one");
+            }
+        }
+        if !matches!(
+            self.network_driver.as_str(),
+            "flannel" | "calico" | "cilium" | "none"
+        ) {
+            problems.add(
+                "network_driver",
+                &self.network_driver,
+                "must be flannel, calico, cilium or none",
+            );
+        }
+        if self.master_lb.floating_ip && self.master_lb.enabled && self.external_network.is_none() {
+            problems.add(
+                "external_network",
+                "",
+                "must be given where the load balancer gets a floating address",
+            );
+        }
+        if self.server_type == ServerType::BareMetal && self.fixed_network.is_none() {
+            problems.add("fixed_network", "", "must be given for bare metal");
+        }
+        problems.into_result()
+    }
+}
+
+/// A cluster template, as stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterTemplate {
+    /// Its id.
+    pub id: ClusterTemplateId,
+    /// Its name; not necessarily unique.
+    pub name: TemplateName,
+    /// The project that owns it.
+    pub project_id: ProjectId,
+    /// The user who made it.
+    pub user_id: String,
+    /// Whether every project may read and use it.
+    pub public: bool,
+    /// Whether it is left out of lists.
+    pub hidden: bool,
+    /// What a cluster made from it looks like.
+    pub spec: TemplateSpec,
+    /// When it was made.
+    pub created_at: DateTime<Utc>,
+    /// When it last changed.
+    pub updated_at: DateTime<Utc>,
+}
+
+/// What a caller says to make a template.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewClusterTemplate {
+    /// Its name.
+    pub name: TemplateName,
+    /// What clusters made from it look like.
+    pub spec: TemplateSpec,
+    /// Whether every project may read and use it; only an operator may say so.
+    pub public: bool,
+    /// Whether it is left out of lists.
+    pub hidden: bool,
+}
