@@ -49,7 +49,10 @@ impl Ask {
     /// The first value of a query parameter.
     #[must_use]
     pub fn param(&self, name: &str) -> Option<&str> {
-        self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.query
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The JSON object under a key of the body.
@@ -69,7 +72,12 @@ impl Ask {
             self.kind
         );
         tracing::error!("{text}");
-        ApiError::new(self.kind, StatusCode::NOT_IMPLEMENTED, "NotImplemented", text)
+        ApiError::new(
+            self.kind,
+            StatusCode::NOT_IMPLEMENTED,
+            "NotImplemented",
+            text,
+        )
     }
 
     /// An error of this service.
@@ -106,14 +114,21 @@ impl Answer {
     /// JSON with a status.
     #[must_use]
     pub fn json(status: u16, body: Value) -> Self {
-        Self { body: AnswerBody::Json(body), ..Self::empty(status) }
+        Self {
+            body: AnswerBody::Json(body),
+            ..Self::empty(status)
+        }
     }
 
     /// No body.
     #[must_use]
     pub fn empty(status: u16) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Self { status, headers: Vec::new(), body: AnswerBody::Empty }
+        Self {
+            status,
+            headers: Vec::new(),
+            body: AnswerBody::Empty,
+        }
     }
 
     /// Adds a header.
@@ -128,7 +143,10 @@ impl IntoResponse for Answer {
     fn into_response(self) -> Response {
         let (content_type, body) = match self.body {
             AnswerBody::Empty => (None, Body::empty()),
-            AnswerBody::Json(value) => (Some("application/json".to_owned()), Body::from(value.to_string())),
+            AnswerBody::Json(value) => (
+                Some("application/json".to_owned()),
+                Body::from(value.to_string()),
+            ),
             AnswerBody::Raw(kind, bytes) => (Some(kind), Body::from(bytes)),
         };
         let mut response = Response::new(body);
@@ -138,7 +156,9 @@ impl IntoResponse for Answer {
         }
         for (name, value) in self.headers {
             if let Ok(value) = HeaderValue::from_str(&value) {
-                response.headers_mut().append(HeaderName::from_static(name), value);
+                response
+                    .headers_mut()
+                    .append(HeaderName::from_static(name), value);
             }
         }
         response
@@ -174,12 +194,15 @@ pub fn router<S: Answers>(service: &Arc<S>) -> Router {
                         raw: Bytes| {
         let service = Arc::clone(&service);
         async move {
-            let mut response = respond(&service, cloud, caller, version, method, &uri, headers, raw);
+            let mut response =
+                respond(&service, cloud, caller, version, method, &uri, headers, raw);
             service.decorate(version, response.headers_mut());
             response
         }
     };
-    Router::new().route("/", any(handler.clone())).route("/{*rest}", any(handler))
+    Router::new()
+        .route("/", any(handler.clone()))
+        .route("/{*rest}", any(handler))
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -195,7 +218,12 @@ fn respond<S: Answers>(
 ) -> Response {
     let kind = service.kind();
     let base = format!("{}/{}", cloud.base_url(), kind.prefix());
-    let path: Vec<String> = uri.path().split('/').filter(|s| !s.is_empty()).map(decode).collect();
+    let path: Vec<String> = uri
+        .path()
+        .split('/')
+        .filter(|s| !s.is_empty())
+        .map(decode)
+        .collect();
     let segments: Vec<&str> = path.iter().map(String::as_str).collect();
     if let Some(answer) = service.open(&base, &method, &segments) {
         return answer.into_response();
@@ -204,9 +232,23 @@ fn respond<S: Answers>(
         Ok(caller) => caller,
         Err(error) => return error.into_response(),
     };
-    let query = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).into_owned().collect();
+    let query = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes())
+        .into_owned()
+        .collect();
     let body = serde_json::from_slice(&raw).unwrap_or(Value::Null);
-    let ask = Ask { cloud, caller, version, method, path, query, headers, body, raw, base, kind };
+    let ask = Ask {
+        cloud,
+        caller,
+        version,
+        method,
+        path,
+        query,
+        headers,
+        body,
+        raw,
+        base,
+        kind,
+    };
     match service.answer(&ask) {
         Ok(answer) => answer.into_response(),
         Err(error) => error.into_response(),
@@ -216,7 +258,9 @@ fn respond<S: Answers>(
 fn decode(segment: &str) -> String {
     let plus_kept = segment.replace('+', "%2B");
     let pair = format!("k={plus_kept}");
-    let decoded = url::form_urlencoded::parse(pair.as_bytes()).next().map(|(_, value)| value.into_owned());
+    let decoded = url::form_urlencoded::parse(pair.as_bytes())
+        .next()
+        .map(|(_, value)| value.into_owned());
     decoded.unwrap_or_else(|| segment.to_owned())
 }
 

@@ -37,8 +37,12 @@ impl Page {
     /// The marker, when no element has that id.
     pub fn cut(&self, mut items: Vec<Value>, id_key: &str) -> Result<(Vec<Value>, bool), String> {
         if let Some(marker) = &self.marker {
-            let at = items.iter().position(|item| item[id_key].as_str() == Some(marker));
-            let Some(at) = at else { return Err(marker.clone()) };
+            let at = items
+                .iter()
+                .position(|item| item[id_key].as_str() == Some(marker));
+            let Some(at) = at else {
+                return Err(marker.clone());
+            };
             items.drain(..=at);
         }
         let more = self.limit.is_some_and(|limit| items.len() > limit);
@@ -54,7 +58,10 @@ impl Page {
 pub fn matches(value: &Value, wanted: &str) -> bool {
     match value {
         Value::Bool(flag) => {
-            let yes = matches!(wanted.to_ascii_lowercase().as_str(), "true" | "1" | "yes" | "t" | "on");
+            let yes = matches!(
+                wanted.to_ascii_lowercase().as_str(),
+                "true" | "1" | "yes" | "t" | "on"
+            );
             yes == *flag
         }
         Value::String(text) => text == wanted,
@@ -70,7 +77,11 @@ pub fn matches(value: &Value, wanted: &str) -> bool {
 /// Whether `tags` of an element satisfy one of the four tag filters; `None` when the key is not a tag filter.
 #[must_use]
 pub fn tag_filter(item: &Value, key: &str, wanted: &str) -> Option<bool> {
-    let has = |tag: &str| item["tags"].as_array().is_some_and(|tags| tags.iter().any(|t| t.as_str() == Some(tag)));
+    let has = |tag: &str| {
+        item["tags"]
+            .as_array()
+            .is_some_and(|tags| tags.iter().any(|t| t.as_str() == Some(tag)))
+    };
     let mut asked = wanted.split(',');
     match key {
         "tags" => Some(asked.all(has)),
@@ -86,7 +97,10 @@ pub fn tag_filter(item: &Value, key: &str, wanted: &str) -> Option<bool> {
 pub fn select(item: Value, fields: &[&str]) -> Value {
     match item {
         Value::Object(map) if !fields.is_empty() => {
-            let kept: Map<String, Value> = map.into_iter().filter(|(key, _)| fields.contains(&key.as_str())).collect();
+            let kept: Map<String, Value> = map
+                .into_iter()
+                .filter(|(key, _)| fields.contains(&key.as_str()))
+                .collect();
             Value::Object(kept)
         }
         other => other,
@@ -111,12 +125,21 @@ mod tests {
 
     #[test]
     fn pages_are_cut_after_the_marker() {
-        let items: Vec<Value> = ["a", "b", "c"].into_iter().map(|id| json!({"id": id})).collect();
-        let page = Page { limit: Some(1), marker: Some("a".into()) };
+        let items: Vec<Value> = ["a", "b", "c"]
+            .into_iter()
+            .map(|id| json!({"id": id}))
+            .collect();
+        let page = Page {
+            limit: Some(1),
+            marker: Some("a".into()),
+        };
         let (cut, more) = page.cut(items.clone(), "id").unwrap();
         assert_eq!(cut, vec![json!({"id": "b"})]);
         assert!(more);
-        let lost = Page { limit: None, marker: Some("z".into()) };
+        let lost = Page {
+            limit: None,
+            marker: Some("z".into()),
+        };
         assert_eq!(lost.cut(items, "id").unwrap_err(), "z");
     }
 
@@ -134,7 +157,10 @@ mod tests {
 
     #[test]
     fn next_page_keeps_the_other_parameters() {
-        let query = vec![("limit".to_owned(), "1".to_owned()), ("marker".to_owned(), "a".to_owned())];
+        let query = vec![
+            ("limit".to_owned(), "1".to_owned()),
+            ("marker".to_owned(), "a".to_owned()),
+        ];
         assert_eq!(next_query(&query, "b"), "limit=1&marker=b");
     }
 }

@@ -33,7 +33,9 @@ pub(super) fn number(address: IpAddr) -> u128 {
 
 fn address(number: u128, v4: bool) -> IpAddr {
     if v4 {
-        IpAddr::V4(Ipv4Addr::from(u32::try_from(number & u128::from(u32::MAX)).unwrap_or(0)))
+        IpAddr::V4(Ipv4Addr::from(
+            u32::try_from(number & u128::from(u32::MAX)).unwrap_or(0),
+        ))
     } else {
         IpAddr::V6(Ipv6Addr::from(number))
     }
@@ -54,7 +56,12 @@ pub fn default_pools(cidr: IpNet, gateway: Option<IpAddr>) -> Vec<Pool> {
     if last < first {
         return Vec::new();
     }
-    let pool = |from: u128, to: u128| (from <= to).then(|| Pool { start: address(from, v4), end: address(to, v4) });
+    let pool = |from: u128, to: u128| {
+        (from <= to).then(|| Pool {
+            start: address(from, v4),
+            end: address(to, v4),
+        })
+    };
     match gateway.map(number) {
         Some(gateway) if (first..=last).contains(&gateway) => {
             let before = gateway.checked_sub(1).and_then(|end| pool(first, end));
@@ -69,7 +76,9 @@ pub fn default_pools(cidr: IpNet, gateway: Option<IpAddr>) -> Vec<Pool> {
 pub fn next_free(pools: &[Pool], taken: &HashSet<IpAddr>) -> Option<IpAddr> {
     pools.iter().find_map(|pool| {
         let v4 = pool.start.is_ipv4();
-        (number(pool.start)..=number(pool.end)).map(|value| address(value, v4)).find(|ip| !taken.contains(ip))
+        (number(pool.start)..=number(pool.end))
+            .map(|value| address(value, v4))
+            .find(|ip| !taken.contains(ip))
     })
 }
 
@@ -99,7 +108,10 @@ mod tests {
 
     #[test]
     fn next_free_skips_what_is_taken_and_ends() {
-        let pools = vec![Pool { start: "10.0.0.2".parse().unwrap(), end: "10.0.0.3".parse().unwrap() }];
+        let pools = vec![Pool {
+            start: "10.0.0.2".parse().unwrap(),
+            end: "10.0.0.3".parse().unwrap(),
+        }];
         let mut taken = HashSet::new();
         let first = next_free(&pools, &taken).unwrap();
         assert_eq!(first.to_string(), "10.0.0.2");

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::super::ApiError;
-use super::model::{Meta, fault};
 use super::Mint;
+use super::model::{Meta, fault};
 
 /// The attributes under a resource's key.
 #[derive(Debug, Clone, Copy)]
@@ -17,13 +17,26 @@ impl<'a> Attributes<'a> {
     /// 400 with the names.
     pub fn only(self, known: &[&str]) -> Result<Self, ApiError> {
         if self.0.contains_key("tags") && !known.contains(&"tags") {
-            return Err(fault(400, "HTTPBadRequest", "Attribute 'tags' not allowed in POST"));
+            return Err(fault(
+                400,
+                "HTTPBadRequest",
+                "Attribute 'tags' not allowed in POST",
+            ));
         }
-        let odd: Vec<String> = self.0.keys().filter(|k| !known.contains(&k.as_str())).map(|k| format!("'{k}'")).collect();
+        let odd: Vec<String> = self
+            .0
+            .keys()
+            .filter(|k| !known.contains(&k.as_str()))
+            .map(|k| format!("'{k}'"))
+            .collect();
         if odd.is_empty() {
             return Ok(self);
         }
-        Err(fault(400, "HTTPBadRequest", format!("Unrecognized attribute(s) {}", odd.join(", "))))
+        Err(fault(
+            400,
+            "HTTPBadRequest",
+            format!("Unrecognized attribute(s) {}", odd.join(", ")),
+        ))
     }
 
     /// Text, empty when absent or null.
@@ -62,7 +75,12 @@ impl<'a> Attributes<'a> {
     #[must_use]
     pub fn texts(self, key: &str) -> Option<Vec<String>> {
         let items = self.0.get(key)?.as_array()?;
-        Some(items.iter().filter_map(|v| v.as_str().map(str::to_owned)).collect())
+        Some(
+            items
+                .iter()
+                .filter_map(|v| v.as_str().map(str::to_owned))
+                .collect(),
+        )
     }
 
     /// A list of anything, when given.
@@ -82,7 +100,9 @@ impl<'a> Attributes<'a> {
         };
         let text = value.as_str().unwrap_or_default();
         if uuid::Uuid::parse_str(text).is_err() {
-            let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let shown = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
             let text = format!("Invalid input for {key}. Reason: '{shown}' is not a valid UUID.");
             return Err(fault(400, "HTTPBadRequest", text));
         }
@@ -118,8 +138,17 @@ mod tests {
     fn refusals_have_the_real_text() {
         let body = json!({"name": "x", "foo": 1, "network_id": "x"});
         let attributes = Attributes(body.as_object().unwrap());
-        assert_eq!(attributes.only(&["name", "network_id"]).unwrap_err().message(), "Unrecognized attribute(s) 'foo'");
+        assert_eq!(
+            attributes
+                .only(&["name", "network_id"])
+                .unwrap_err()
+                .message(),
+            "Unrecognized attribute(s) 'foo'"
+        );
         let refused = attributes.id("network_id").unwrap_err();
-        assert_eq!(refused.message(), "Invalid input for network_id. Reason: 'x' is not a valid UUID.");
+        assert_eq!(
+            refused.message(),
+            "Invalid input for network_id. Reason: 'x' is not a valid UUID."
+        );
     }
 }

@@ -245,13 +245,25 @@ pub(super) fn fault(status: u16, kind: &str, message: impl Into<String>) -> ApiE
 /// 404 with the message of the resource.
 pub(super) fn missing(collection: &str, id: &str) -> ApiError {
     let (kind, message) = match collection {
-        "networks" => ("NetworkNotFound", format!("Network {id} could not be found.")),
+        "networks" => (
+            "NetworkNotFound",
+            format!("Network {id} could not be found."),
+        ),
         "subnets" => ("SubnetNotFound", format!("Subnet {id} could not be found.")),
         "ports" => ("PortNotFound", format!("Port {id} could not be found.")),
         "routers" => ("RouterNotFound", format!("Router {id} could not be found")),
-        "floatingips" => ("FloatingIPNotFound", format!("Floating IP {id} could not be found")),
-        "security-groups" => ("SecurityGroupNotFound", format!("Security group {id} does not exist")),
-        "security-group-rules" => ("SecurityGroupRuleNotFound", format!("Security group rule {id} does not exist")),
+        "floatingips" => (
+            "FloatingIPNotFound",
+            format!("Floating IP {id} could not be found"),
+        ),
+        "security-groups" => (
+            "SecurityGroupNotFound",
+            format!("Security group {id} does not exist"),
+        ),
+        "security-group-rules" => (
+            "SecurityGroupRuleNotFound",
+            format!("Security group rule {id} does not exist"),
+        ),
         other => ("HTTPNotFound", format!("{other} {id} could not be found.")),
     };
     fault(404, kind, message)
@@ -274,8 +286,18 @@ impl NeutronState {
     /// The limit of a project for a resource.
     #[must_use]
     pub fn limit(&self, project: &str, resource: &str) -> i64 {
-        let own = self.quotas.get(project).and_then(|limits| limits.get(resource)).copied();
-        own.or_else(|| QUOTAS.iter().find(|(name, _)| *name == resource).map(|(_, limit)| *limit)).unwrap_or(-1)
+        let own = self
+            .quotas
+            .get(project)
+            .and_then(|limits| limits.get(resource))
+            .copied();
+        own.or_else(|| {
+            QUOTAS
+                .iter()
+                .find(|(name, _)| *name == resource)
+                .map(|(_, limit)| *limit)
+        })
+        .unwrap_or(-1)
     }
 
     /// How many a project has.
@@ -301,7 +323,11 @@ impl NeutronState {
     pub fn reserve(&self, project: &str, resource: &str) -> Result<(), ApiError> {
         let limit = self.limit(project, resource);
         if limit >= 0 && self.used(project, resource) as u64 >= limit.unsigned_abs() {
-            return Err(fault(409, "OverQuota", format!("Quota exceeded for resources: ['{resource}'].")));
+            return Err(fault(
+                409,
+                "OverQuota",
+                format!("Quota exceeded for resources: ['{resource}']."),
+            ));
         }
         Ok(())
     }
@@ -310,7 +336,12 @@ impl NeutronState {
     pub fn next_mac(&mut self) -> String {
         self.counter += 1;
         let n = self.counter.wrapping_mul(0x9e37_79b1) & 0x00ff_ffff;
-        format!("fa:16:3e:{:02x}:{:02x}:{:02x}", (n >> 16) & 0xff, (n >> 8) & 0xff, n & 0xff)
+        format!(
+            "fa:16:3e:{:02x}:{:02x}:{:02x}",
+            (n >> 16) & 0xff,
+            (n >> 8) & 0xff,
+            n & 0xff
+        )
     }
 }
 
@@ -322,10 +353,17 @@ mod tests {
     fn over_quota_has_the_real_text() {
         let mut state = NeutronState::default();
         assert!(state.reserve("p", "network").is_ok());
-        state.quotas.entry("p".into()).or_default().insert("network".into(), 0);
+        state
+            .quotas
+            .entry("p".into())
+            .or_default()
+            .insert("network".into(), 0);
         let error = state.reserve("p", "network").unwrap_err();
         assert_eq!(error.status(), 409);
-        assert_eq!(error.message(), "Quota exceeded for resources: ['network'].");
+        assert_eq!(
+            error.message(),
+            "Quota exceeded for resources: ['network']."
+        );
     }
 
     #[test]

@@ -12,13 +12,29 @@ use super::attributes::Attributes;
 use super::model::{FixedIp, Meta, NeutronState, Port, fault, missing};
 
 const PORT: [&str; 21] = [
-    "name", "description", "network_id", "admin_state_up", "mac_address", "fixed_ips", "device_id", "device_owner",
-    "security_groups", "allowed_address_pairs", "port_security_enabled", "binding:vnic_type", "binding:host_id",
-    "binding:profile", "tenant_id", "project_id", "extra_dhcp_opts", "dns_name", "qos_policy_id", "value_specs",
+    "name",
+    "description",
+    "network_id",
+    "admin_state_up",
+    "mac_address",
+    "fixed_ips",
+    "device_id",
+    "device_owner",
+    "security_groups",
+    "allowed_address_pairs",
+    "port_security_enabled",
+    "binding:vnic_type",
+    "binding:host_id",
+    "binding:profile",
+    "tenant_id",
+    "project_id",
+    "extra_dhcp_opts",
+    "dns_name",
+    "qos_policy_id",
+    "value_specs",
     "propagate_uplink_status",
 ];
-const NEEDS_SECURITY: &str =
-    "Port security must be enabled and port must have an IP address in order to use security groups.";
+const NEEDS_SECURITY: &str = "Port security must be enabled and port must have an IP address in order to use security groups.";
 
 /// A port that the cloud itself makes.
 #[derive(Debug, Clone, Default)]
@@ -53,19 +69,34 @@ impl NeutronState {
 
     pub(super) fn sees_port(&self, caller: &Caller, port: &Port) -> bool {
         caller.sees(&port.meta.project_id)
-            || self.networks.get(&port.network_id).is_some_and(|n| n.meta.project_id == caller.project_id)
+            || self
+                .networks
+                .get(&port.network_id)
+                .is_some_and(|n| n.meta.project_id == caller.project_id)
     }
 
     /// Makes a port as a user asks for it.
     ///
     /// # Errors
     /// 400, 403, 404, 409.
-    pub fn create_port(&mut self, mint: &Mint<'_>, caller: &Caller, body: Attributes<'_>) -> Result<String, ApiError> {
+    pub fn create_port(
+        &mut self,
+        mint: &Mint<'_>,
+        caller: &Caller,
+        body: Attributes<'_>,
+    ) -> Result<String, ApiError> {
         let body = body.only(&PORT)?;
         let network_id = body.id("network_id")?.to_owned();
         let network = self.network(caller, &network_id)?;
-        let (external, shared, owner) = (network.external, network.shared, network.meta.project_id.clone());
-        let project = body.some_text("project_id").or(body.some_text("tenant_id")).filter(|_| caller.is_admin);
+        let (external, shared, owner) = (
+            network.external,
+            network.shared,
+            network.meta.project_id.clone(),
+        );
+        let project = body
+            .some_text("project_id")
+            .or(body.some_text("tenant_id"))
+            .filter(|_| caller.is_admin);
         let project = project.unwrap_or(&caller.project_id).to_owned();
         if external && !shared && !caller.sees(&owner) {
             let text = format!("Tenant {project} not allowed to create port on this network");
@@ -83,7 +114,8 @@ impl NeutronState {
         };
         let id = self.add_port(mint, &wish)?;
         if let Some(port) = self.ports.get_mut(&id) {
-            body.text("description").clone_into(&mut port.meta.description);
+            body.text("description")
+                .clone_into(&mut port.meta.description);
             port.admin_state_up = body.flag("admin_state_up").unwrap_or(true);
             if let Some(mac) = body.some_text("mac_address") {
                 mac.to_ascii_lowercase().clone_into(&mut port.mac_address);
@@ -98,14 +130,21 @@ impl NeutronState {
     /// # Errors
     /// 400, 404, 409.
     pub fn add_port(&mut self, mint: &Mint<'_>, wish: &OwnPort) -> Result<String, ApiError> {
-        let network = self.networks.get(&wish.network_id).ok_or_else(|| missing("networks", &wish.network_id))?;
+        let network = self
+            .networks
+            .get(&wish.network_id)
+            .ok_or_else(|| missing("networks", &wish.network_id))?;
         let port_security = wish.port_security.unwrap_or(network.port_security);
         if !wish.project_id.is_empty() {
             self.reserve(&wish.project_id, "port")?;
         }
         if let Some(groups) = &wish.security_groups {
             if !groups.is_empty() && !port_security {
-                return Err(fault(400, "PortSecurityAndIPRequiredForSecurityGroups", NEEDS_SECURITY));
+                return Err(fault(
+                    400,
+                    "PortSecurityAndIPRequiredForSecurityGroups",
+                    NEEDS_SECURITY,
+                ));
             }
             self.known_groups(&wish.project_id, groups)?;
         }
@@ -144,23 +183,46 @@ impl NeutronState {
     ///
     /// # Errors
     /// 400, 403, 404, 409.
-    pub fn update_port(&mut self, mint: &Mint<'_>, caller: &Caller, id: &str, body: Attributes<'_>) -> Result<(), ApiError> {
+    pub fn update_port(
+        &mut self,
+        mint: &Mint<'_>,
+        caller: &Caller,
+        id: &str,
+        body: Attributes<'_>,
+    ) -> Result<(), ApiError> {
         let body = body.only(&PORT)?;
         let port = self.port(caller, id)?;
         if !caller.sees(&port.meta.project_id) {
-            return Err(fault(403, "PolicyNotAuthorized", "rule:update_port is disallowed by policy"));
+            return Err(fault(
+                403,
+                "PolicyNotAuthorized",
+                "rule:update_port is disallowed by policy",
+            ));
         }
         let (project, network_id) = (port.meta.project_id.clone(), port.network_id.clone());
-        let port_security = body.flag("port_security_enabled").unwrap_or(port.port_security);
-        let groups = body.texts("security_groups").unwrap_or_else(|| port.security_groups.clone());
+        let port_security = body
+            .flag("port_security_enabled")
+            .unwrap_or(port.port_security);
+        let groups = body
+            .texts("security_groups")
+            .unwrap_or_else(|| port.security_groups.clone());
         if !port_security && !groups.is_empty() {
-            return Err(fault(400, "PortSecurityAndIPRequiredForSecurityGroups", NEEDS_SECURITY));
+            return Err(fault(
+                400,
+                "PortSecurityAndIPRequiredForSecurityGroups",
+                NEEDS_SECURITY,
+            ));
         }
         self.known_groups(&project, &groups)?;
         let fixed_ips = match body.list("fixed_ips") {
             Some(list) => {
-                let kept = self.ports.get_mut(id).map(|port| std::mem::take(&mut port.fixed_ips)).unwrap_or_default();
-                let new = wanted_addresses(Some(&list)).and_then(|wanted| self.allocate(&network_id, &wanted));
+                let kept = self
+                    .ports
+                    .get_mut(id)
+                    .map(|port| std::mem::take(&mut port.fixed_ips))
+                    .unwrap_or_default();
+                let new = wanted_addresses(Some(&list))
+                    .and_then(|wanted| self.allocate(&network_id, &wanted));
                 match new {
                     Ok(new) => Some(new),
                     Err(error) => {
@@ -195,14 +257,31 @@ impl NeutronState {
     ///
     /// # Errors
     /// 403, 404; 409 for ports of routers and floating IPs.
-    pub fn delete_port(&mut self, mint: &Mint<'_>, caller: &Caller, id: &str) -> Result<(), ApiError> {
+    pub fn delete_port(
+        &mut self,
+        mint: &Mint<'_>,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<(), ApiError> {
         let port = self.port(caller, id)?;
         if !caller.sees(&port.meta.project_id) {
-            return Err(fault(403, "PolicyNotAuthorized", "rule:delete_port is disallowed by policy"));
+            return Err(fault(
+                403,
+                "PolicyNotAuthorized",
+                "rule:delete_port is disallowed by policy",
+            ));
         }
         let owner = port.device_owner.clone();
-        if ["network:router_interface", "network:router_gateway", "network:floatingip"].contains(&owner.as_str()) {
-            let text = format!("Port {id} cannot be deleted directly via the port API: has device owner {owner}.");
+        if [
+            "network:router_interface",
+            "network:router_gateway",
+            "network:floatingip",
+        ]
+        .contains(&owner.as_str())
+        {
+            let text = format!(
+                "Port {id} cannot be deleted directly via the port API: has device owner {owner}."
+            );
             return Err(fault(409, "ServicePortInUse", text));
         }
         self.drop_port(mint, id);
@@ -212,7 +291,11 @@ impl NeutronState {
     /// Removes a port and frees the floating IPs that led to it.
     pub fn drop_port(&mut self, mint: &Mint<'_>, id: &str) {
         self.ports.shift_remove(id);
-        for floating in self.floating_ips.values_mut().filter(|f| f.port_id.as_deref() == Some(id)) {
+        for floating in self
+            .floating_ips
+            .values_mut()
+            .filter(|f| f.port_id.as_deref() == Some(id))
+        {
             (floating.port_id, floating.fixed_ip, floating.router_id) = (None, None, None);
             floating.meta.touch(mint.now);
         }
@@ -220,24 +303,42 @@ impl NeutronState {
 
     fn taken(&self, subnet_id: &str) -> HashSet<IpAddr> {
         let addresses = self.ports.values().flat_map(|p| &p.fixed_ips);
-        addresses.filter(|ip| ip.subnet_id == subnet_id).map(|ip| ip.ip_address).collect()
+        addresses
+            .filter(|ip| ip.subnet_id == subnet_id)
+            .map(|ip| ip.ip_address)
+            .collect()
     }
 
-    fn allocate(&self, network_id: &str, wanted: &[(Option<String>, Option<IpAddr>)]) -> Result<Vec<FixedIp>, ApiError> {
-        let subnets: Vec<_> = self.subnets.values().filter(|s| s.network_id == network_id).collect();
+    fn allocate(
+        &self,
+        network_id: &str,
+        wanted: &[(Option<String>, Option<IpAddr>)],
+    ) -> Result<Vec<FixedIp>, ApiError> {
+        let subnets: Vec<_> = self
+            .subnets
+            .values()
+            .filter(|s| s.network_id == network_id)
+            .collect();
         if wanted.is_empty() {
             let mut out = Vec::new();
             for v4 in [true, false] {
-                let family: Vec<_> = subnets.iter().filter(|s| s.cidr.addr().is_ipv4() == v4).collect();
+                let family: Vec<_> = subnets
+                    .iter()
+                    .filter(|s| s.cidr.addr().is_ipv4() == v4)
+                    .collect();
                 let found = family.iter().find_map(|subnet| {
                     let ip_address = next_free(&subnet.pools, &self.taken(&subnet.meta.id))?;
-                    Some(FixedIp { subnet_id: subnet.meta.id.clone(), ip_address })
+                    Some(FixedIp {
+                        subnet_id: subnet.meta.id.clone(),
+                        ip_address,
+                    })
                 });
                 match found {
                     Some(ip) => out.push(ip),
                     None if family.is_empty() => {}
                     None => {
-                        let text = format!("No more IP addresses available on network {network_id}.");
+                        let text =
+                            format!("No more IP addresses available on network {network_id}.");
                         return Err(fault(409, "IpAddressGenerationFailure", text));
                     }
                 }
@@ -283,13 +384,21 @@ impl NeutronState {
                     fault(409, "IpAddressGenerationFailureForSubnet", text)
                 })?,
             };
-            out.push(FixedIp { subnet_id: id.clone(), ip_address });
+            out.push(FixedIp {
+                subnet_id: id.clone(),
+                ip_address,
+            });
         }
         Ok(out)
     }
 
     fn known_groups(&self, project: &str, groups: &[String]) -> Result<(), ApiError> {
-        match groups.iter().find(|id| !self.groups.get(*id).is_some_and(|g| g.meta.project_id == project)) {
+        match groups.iter().find(|id| {
+            !self
+                .groups
+                .get(*id)
+                .is_some_and(|g| g.meta.project_id == project)
+        }) {
             Some(id) => Err(missing("security-groups", id)),
             None => Ok(()),
         }
@@ -322,12 +431,16 @@ fn apply_extras(port: &mut Port, body: Attributes<'_>) {
     }
 }
 
-fn wanted_addresses(list: Option<&[Value]>) -> Result<Vec<(Option<String>, Option<IpAddr>)>, ApiError> {
+fn wanted_addresses(
+    list: Option<&[Value]>,
+) -> Result<Vec<(Option<String>, Option<IpAddr>)>, ApiError> {
     let one = |wish: &Value| {
         let subnet = wish["subnet_id"].as_str().map(str::to_owned);
         let ip = match wish["ip_address"].as_str() {
             Some(text) => Some(text.parse().map_err(|_| {
-                let text = format!("Invalid input for fixed_ips. Reason: '{text}' is not a valid IP address.");
+                let text = format!(
+                    "Invalid input for fixed_ips. Reason: '{text}' is not a valid IP address."
+                );
                 fault(400, "HTTPBadRequest", text)
             })?),
             None => None,
