@@ -24,7 +24,7 @@ svc_env=(env -u PYTHONDONTWRITEBYTECODE -u http_proxy -u https_proxy -u HTTP_PRO
 
 # A pid file holds the pid and the process's start time, so that a number used again by a stranger is never taken for ours.
 started() { sed 's/^.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
-alive() { local p t; read -r p t <"$RUN/$1.pid" 2>/dev/null || return 1; [ -n "$p" ] && [ -n "$t" ] && [ "$(started "$p")" = "$t" ]; }
+alive() { local p t; { read -r p t <"$RUN/$1.pid"; } 2>/dev/null || return 1; [ -n "$p" ] && [ -n "$t" ] && [ "$(started "$p")" = "$t" ]; }
 # start NAME CMD... : detached, own session, pid file, log file
 start() { local n=$1; shift
   alive "$n" && return 0
