@@ -1,1 +1,5 @@
-//! Numbered one-file examples and the quick start
+//! What several examples share.
+
+mod inventory;
+
+pub use inventory::Inventory;

@@ -1,0 +1,160 @@
+//! The embedded cloud: inside this process, or as a process of its own that outlives it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use magnum_embedded_cloud::{EmbeddedCloud, Options};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::Failure;
+
+/// How long the process may take to answer.
+const START_LIMIT: Duration = Duration::from_secs(30);
+/// After how long without a request it ends by itself.
+const IDLE: Duration = Duration::from_secs(15 * 60);
+/// Where it says how it is reached, in its journal's folder.
+const ADDRESSES: &str = "addresses.json";
+
+/// How the embedded cloud is reached.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Addresses {
+    /// Where `/_embedded` is.
+    pub(crate) base_url: Url,
+    /// Keystone.
+    pub(crate) auth_url: String,
+    /// The proxy through which clusters are reached.
+    pub(crate) proxy_url: Url,
+}
+
+impl Addresses {
+    fn of(cloud: &EmbeddedCloud) -> Result<Self, Failure> {
+        Ok(Self {
+            base_url: cloud.base_url().parse()?,
+            auth_url: cloud.auth_url(),
+            proxy_url: cloud.proxy_url().parse()?,
+        })
+    }
+}
+
+/// The embedded cloud of this run.
+#[derive(Debug)]
+pub(crate) enum Embedded {
+    /// It ends with this process.
+    Inside(EmbeddedCloud, Addresses),
+    /// It outlives this process.
+    Beside(Addresses),
+}
+
+impl Embedded {
+    /// Starts one inside this process.
+    pub(crate) async fn inside() -> Result<Self, Failure> {
+        let cloud = EmbeddedCloud::start(Options::default()).await?;
+        let addresses = Addresses::of(&cloud)?;
+        Ok(Self::Inside(cloud, addresses))
+    }
+
+    /// Finds the one of this journal, or starts it as a process of its own.
+    pub(crate) async fn beside(journal: &Path) -> Result<Self, Failure> {
+        if let Some(addresses) = answering(journal).await {
+            return Ok(Self::Beside(addresses));
+        }
+        use std::os::unix::fs::DirBuilderExt as _;
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(journal)?;
+        let log = fs::File::create(journal.join("log"))?;
+        // Its own process group: Ctrl-C reaches the quick start only.
+        tokio::process::Command::new(std::env::current_exe()?)
+            .arg("--serve-embedded-cloud")
+            .arg(journal)
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()?;
+        let began = tokio::time::Instant::now();
+        while began.elapsed() < START_LIMIT {
+            if let Some(addresses) = answering(journal).await {
+                return Ok(Self::Beside(addresses));
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Err(format!(
+            "the embedded cloud did not answer within {} s; see {}",
+            START_LIMIT.as_secs(),
+            journal.join("log").display()
+        )
+        .into())
+    }
+
+    /// How it is reached.
+    pub(crate) const fn addresses(&self) -> &Addresses {
+        match self {
+            Self::Inside(_, addresses) | Self::Beside(addresses) => addresses,
+        }
+    }
+
+    /// Ends it, wherever it runs.
+    pub(crate) async fn end(self) -> Result<(), Failure> {
+        match self {
+            Self::Inside(cloud, _) => cloud.shutdown().await,
+            Self::Beside(addresses) => {
+                let url = addresses.base_url.join("/_embedded/shutdown")?;
+                post(&url).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Serves until asked to end or idle: the process that [`Embedded::beside`] starts.
+pub(crate) async fn serve(journal: &Path) -> Result<(), Failure> {
+    let lock = fs::File::create(journal.join("lock"))?;
+    if lock.try_lock().is_err() {
+        // One is running, or about to; whoever started this one finds that.
+        return Ok(());
+    }
+    let cloud = EmbeddedCloud::start(Options {
+        journal: Some(journal.to_owned()),
+        idle: Some(IDLE),
+        ..Options::default()
+    })
+    .await?;
+    let path = journal.join(ADDRESSES);
+    let draft = path.with_extension("tmp");
+    fs::write(&draft, serde_json::to_vec(&Addresses::of(&cloud)?)?)?;
+    fs::rename(draft, path)?;
+    cloud.stopped().await;
+    cloud.shutdown().await;
+    Ok(())
+}
+
+async fn answering(journal: &Path) -> Option<Addresses> {
+    let text = fs::read(journal.join(ADDRESSES)).ok()?;
+    let addresses: Addresses = serde_json::from_slice(&text).ok()?;
+    let url = addresses.base_url.join("/_embedded/ledger").ok()?;
+    let answered = reach(http::Method::GET, &url).await.ok()?;
+    (answered == http::StatusCode::OK).then_some(addresses)
+}
+
+async fn post(url: &Url) -> Result<(), Failure> {
+    let status = reach(http::Method::POST, url).await?;
+    if status.is_success() {
+        return Ok(());
+    }
+    Err(format!("the embedded cloud answered {status} to {url}").into())
+}
+
+async fn reach(method: http::Method, url: &Url) -> Result<http::StatusCode, Failure> {
+    use magnum_heat::http::{HttpConfig, HttpService as _, ReqwestService};
+    let service = ReqwestService::new(HttpConfig::default())?;
+    let request = http::Request::builder()
+        .method(method)
+        .uri(url.as_str())
+        .body(bytes::Bytes::new())?;
+    Ok(service.call(request).await?.status())
+}

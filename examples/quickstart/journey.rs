@@ -1,0 +1,339 @@
+//! The way from a template to a kubeconfig and back to nothing. Every stage looks first at what has been done, so the way can be
+//! taken up again wherever it was left.
+
+use futures::StreamExt as _;
+use magnum_certs::{ClusterPki, Profile, write_private_file};
+use magnum_core::driver::ChangeKind;
+use magnum_core::event::EventKind;
+use magnum_core::operation::{Operation, Outcome};
+use magnum_core::store::OperationFilter;
+use magnum_core::{
+    ClusterId, ClusterName, Error, MemberPhase, NewCluster, NewClusterTemplate, NodeGroup, Phase, Resize,
+    TemplateName, TemplateSpec,
+};
+use magnum_examples::Inventory;
+
+use crate::Failure;
+use crate::arguments::Arguments;
+use crate::data::{DataDirectory, RunRecord};
+use crate::platform::Platform;
+use crate::progress::ProgressLog;
+use crate::report;
+
+const CONTROL_PLANE_NODES: u32 = 3;
+const WORKERS: u32 = 5;
+const WORKERS_AFTER: u32 = 8;
+const NAME: &str = "quickstart";
+
+/// Takes the whole way. `false` where Ctrl-C ended it early.
+pub(crate) async fn run(arguments: &Arguments) -> Result<bool, Failure> {
+    let data = DataDirectory::open(arguments)?;
+    let _lock = data.lock()?;
+    let platform = Platform::open(arguments, &data).await?;
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let worker = tokio::spawn({
+        let engine = platform.engine.clone();
+        async move {
+            engine
+                .run(async {
+                    // Both an answer and a dropped sender mean the end.
+                    let _ = stopped.await;
+                })
+                .await;
+        }
+    });
+    let mut log = ProgressLog::new();
+    log.line(&format!("running on {}", platform.describe(arguments)));
+    let whole = {
+        let mut journey = Journey {
+            arguments,
+            data: &data,
+            platform: &platform,
+            log: &mut log,
+        };
+        tokio::select! {
+            result = journey.travel() => result.map(|()| true),
+            _ = tokio::signal::ctrl_c() => Ok(false),
+        }
+    };
+    log.finish();
+    // The step that is under way ends, and its lease is given back.
+    drop(stop);
+    worker.await?;
+    let whole = whole?;
+    if whole {
+        platform.end().await?;
+    } else if data.is_kept() {
+        println!("stopped; go on with --data {}", data.path().display());
+    } else {
+        println!("stopped; the embedded cloud ends with this process");
+    }
+    Ok(whole)
+}
+
+struct Journey<'a> {
+    arguments: &'a Arguments,
+    data: &'a DataDirectory,
+    platform: &'a Platform,
+    log: &'a mut ProgressLog,
+}
+
+impl Journey<'_> {
+    async fn travel(&mut self) -> Result<(), Failure> {
+        let mut run = self.take_up().await?;
+        let cluster = self.create(&mut run).await?;
+        let id = cluster.to_string();
+        let engine = &self.platform.engine;
+        let caller = &self.platform.caller;
+
+        if self.past(cluster, ChangeKind::Delete).await?.is_none() {
+            self.stage(cluster, ChangeKind::Resize, async || {
+                engine.resize(caller, id.clone(), Resize::to(WORKERS_AFTER)).await
+            })
+            .await?;
+            self.stage(cluster, ChangeKind::ReplaceNode, async || {
+                let workers = engine.node_group(caller, id.clone(), "default-worker").await?;
+                engine.replace_node(caller, id.clone(), first_ready(&workers)?).await
+            })
+            .await?;
+            let groups = engine.node_groups(caller, id.clone()).await?;
+            self.check_sizes(&groups)?;
+            for line in report::nodes(&groups).to_string().lines() {
+                self.log.line(line);
+            }
+            self.kubeconfig(cluster).await?;
+            if self.arguments.keep {
+                self.log.line("serving until Ctrl-C");
+                std::future::pending::<()>().await;
+            }
+        }
+        self.stage(cluster, ChangeKind::Delete, async || {
+            engine.delete_cluster(caller, id.clone()).await
+        })
+        .await?;
+
+        let left = Inventory::take(&self.platform.observer).await?.beyond(&run.before);
+        run.finished = true;
+        self.data.keep(&run)?;
+        let statuses = self.statuses(cluster).await?;
+        for object in &left {
+            self.log.line(&format!("left over: {object}"));
+        }
+        self.log.finish();
+        println!("quickstart: {}, {} left over", statuses.join(" "), left.len());
+        if left.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{} objects are left over", left.len()).into())
+        }
+    }
+
+    /// The run that the directory holds, or a new one.
+    async fn take_up(&mut self) -> Result<RunRecord, Failure> {
+        match self.data.run()? {
+            Some(run) if !run.finished => {
+                self.log.line("going on with the run of this directory");
+                return Ok(run);
+            }
+            Some(_) => self.log.line("the run of this directory is finished; starting a new cluster"),
+            None => {}
+        }
+        let run = RunRecord::begin(Inventory::take(&self.platform.observer).await?);
+        self.data.keep(&run)?;
+        Ok(run)
+    }
+
+    async fn create(&mut self, run: &mut RunRecord) -> Result<ClusterId, Failure> {
+        let engine = &self.platform.engine;
+        let caller = &self.platform.caller;
+        let id = if let Some(id) = run.cluster {
+            id
+        } else {
+            let template = self.template(run).await?;
+            let mut new = NewCluster::new(ClusterName::new(NAME)?, template);
+            new.master_count = CONTROL_PLANE_NODES;
+            new.node_count = WORKERS;
+            new.idempotency_key = Some(run.id.to_string());
+            engine.preflight_create(caller, &new).await?;
+            let accepted = engine.create_cluster(caller, new).await?;
+            run.cluster = Some(accepted.cluster.id);
+            self.data.keep(run)?;
+            accepted.cluster.id
+        };
+        self.log.line(&format!("cluster {NAME} {id}"));
+        let operation = self
+            .past(id, ChangeKind::Create)
+            .await?
+            .ok_or("the cluster has no creation in its history")?;
+        self.follow(operation).await?;
+        Ok(id)
+    }
+
+    /// The template of this run, made where it is not there yet; its name tells runs apart.
+    async fn template(&mut self, run: &RunRecord) -> Result<String, Failure> {
+        let engine = &self.platform.engine;
+        let caller = &self.platform.caller;
+        let name = format!("{NAME}-{}", run.id);
+        match engine.cluster_template(caller, name.as_str()).await {
+            Ok(template) => return Ok(template.id.to_string()),
+            Err(Error::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut spec = TemplateSpec::new(&self.arguments.image, &self.arguments.flavor);
+        spec.external_network = Some(self.arguments.external_network.clone());
+        let template = engine
+            .create_cluster_template(
+                caller,
+                NewClusterTemplate {
+                    name: TemplateName::new(name)?,
+                    spec,
+                    public: false,
+                    hidden: false,
+                },
+            )
+            .await?;
+        self.log.line(&format!("cluster template {} {}", template.name, template.id));
+        Ok(template.id.to_string())
+    }
+
+    /// Asks for a change unless it was asked for before, and follows it to its end.
+    async fn stage(
+        &mut self,
+        cluster: ClusterId,
+        kind: ChangeKind,
+        ask: impl AsyncFnOnce() -> Result<magnum_core::Accepted, Error>,
+    ) -> Result<(), Failure> {
+        let operation = match self.past(cluster, kind).await? {
+            Some(operation) => operation,
+            None => ask().await?.operation,
+        };
+        self.follow(operation).await
+    }
+
+    /// The operation of this kind that the cluster has had, if any.
+    async fn past(&self, cluster: ClusterId, kind: ChangeKind) -> Result<Option<Operation>, Failure> {
+        let filter = OperationFilter::of_cluster(cluster);
+        let operations = self.platform.engine.operations(&self.platform.caller, &filter).await?;
+        Ok(operations.into_iter().find(|operation| operation.change.kind() == kind))
+    }
+
+    /// Shows an operation until it ends, and fails where it does.
+    async fn follow(&mut self, operation: Operation) -> Result<(), Failure> {
+        let engine = &self.platform.engine;
+        let caller = &self.platform.caller;
+        let what = operation.change.kind();
+        if operation.outcome != Some(Outcome::Succeeded) {
+            self.log.line(&format!("{what}: accepted"));
+            let mut events = engine.watch(caller, engine.last_event().await?);
+            while !engine.operation(caller, operation.id).await?.is_ended() {
+                let Some(event) = events.next().await else { break };
+                let event = event?;
+                if event.cluster == operation.cluster {
+                    self.show(&event.kind);
+                }
+            }
+        }
+        let operation = engine.operation(caller, operation.id).await?;
+        match operation.outcome {
+            Some(Outcome::Succeeded) => {
+                self.log.line(&format!("{what}: done"));
+                Ok(())
+            }
+            outcome => {
+                let causes: Vec<_> = operation.causes.iter().map(|cause| cause.sentence.as_str()).collect();
+                let outcome = outcome.map_or("has not ended", Outcome::as_str);
+                Err(format!("{what} {outcome}: {}", causes.join("; ")).into())
+            }
+        }
+    }
+
+    fn show(&mut self, event: &EventKind) {
+        match event {
+            EventKind::OperationProgress { progress } if progress.total > 0 => {
+                self.log.step(&format!("{} ({} of {})", progress.step, progress.done, progress.total));
+            }
+            EventKind::OperationProgress { progress } => self.log.step(&progress.step),
+            EventKind::MemberChanged { name, to: Some(MemberPhase::Ready), .. } => {
+                self.log.line(&format!("node {name} is ready"));
+            }
+            EventKind::MemberChanged { name, to: None, .. } => self.log.line(&format!("node {name} is gone")),
+            EventKind::MemberChanged { name, to: Some(MemberPhase::Failed), reason, .. } => {
+                let reason = reason.as_deref().unwrap_or("no reason given");
+                self.log.line(&format!("node {name} failed: {reason}"));
+            }
+            EventKind::ClusterStatus { to, reason, .. } => {
+                let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                self.log.line(&format!("cluster is {to}{reason}"));
+            }
+            EventKind::OperationRetrying { error, .. } => self.log.step(&format!("trying again: {error}")),
+            EventKind::Warning { text } => self.log.line(&format!("warning: {text}")),
+            _ => {}
+        }
+    }
+
+    fn check_sizes(&self, groups: &[NodeGroup]) -> Result<(), Failure> {
+        for (name, wanted) in [("default-master", CONTROL_PLANE_NODES), ("default-worker", WORKERS_AFTER)] {
+            let ready = groups
+                .iter()
+                .filter(|group| group.name.as_str() == name)
+                .flat_map(|group| &group.members)
+                .filter(|member| member.phase == MemberPhase::Ready)
+                .count();
+            if ready != wanted as usize {
+                return Err(format!("node group {name} has {ready} ready nodes instead of {wanted}").into());
+            }
+        }
+        Ok(())
+    }
+
+    async fn kubeconfig(&mut self, id: ClusterId) -> Result<(), Failure> {
+        let engine = &self.platform.engine;
+        let caller = &self.platform.caller;
+        let cluster = engine.cluster(caller, id).await?;
+        let secrets = engine.secrets(caller, id).await?;
+        let pki = ClusterPki::load(&*secrets, id).await?.ok_or("the cluster has no authorities")?;
+        let address = cluster.facts.api_address.ok_or("the cluster has no API address")?;
+        let mut endpoint = pki.endpoint(address.trim_start_matches("https://"));
+        if let Some(proxy) = &self.platform.proxy {
+            endpoint = endpoint.with_proxy(proxy.clone());
+        }
+        let profile = Profile::Admin { user: "quickstart".to_owned() };
+        let kubeconfig = pki.kubeconfig(cluster.name.as_str(), &endpoint, &profile, None, chrono::Utc::now())?;
+        write_private_file(&self.arguments.kubeconfig, &kubeconfig.to_yaml()?)?;
+        self.log.line(&format!(
+            "kubectl --kubeconfig {} get nodes",
+            self.arguments.kubeconfig.display()
+        ));
+        Ok(())
+    }
+
+    /// The statuses in which the cluster came to rest, as its history has them.
+    async fn statuses(&self, cluster: ClusterId) -> Result<Vec<String>, Failure> {
+        let engine = &self.platform.engine;
+        let mut statuses: Vec<String> = Vec::new();
+        let mut since = 0;
+        loop {
+            let events = engine.events(&self.platform.caller, since, 500).await?;
+            let Some(last) = events.last() else { return Ok(statuses) };
+            since = last.seq;
+            for event in events.into_iter().filter(|event| event.cluster == cluster) {
+                if let EventKind::ClusterStatus { to, .. } = event.kind
+                    && to.phase != Phase::InProgress
+                    && statuses.last().is_none_or(|last| last != to.as_str())
+                {
+                    statuses.push(to.as_str().to_owned());
+                }
+            }
+        }
+    }
+}
+
+/// The ready worker that is named first.
+fn first_ready(group: &NodeGroup) -> Result<String, Error> {
+    group
+        .members
+        .iter()
+        .find(|member| member.phase == MemberPhase::Ready)
+        .map(|member| member.name.clone())
+        .ok_or_else(|| Error::not_found("ready node", group.name.to_string()))
+}
