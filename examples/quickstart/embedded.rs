@@ -23,17 +23,19 @@ const ADDRESSES: &str = "addresses.json";
 pub(crate) struct Addresses {
     /// Where `/_embedded` is.
     pub(crate) base_url: Url,
-    /// Keystone.
-    pub(crate) auth_url: String,
+    /// Its `clouds.yaml`.
+    pub(crate) clouds_yaml: String,
     /// The proxy through which clusters are reached.
     pub(crate) proxy_url: Url,
 }
 
 impl Addresses {
     fn of(cloud: &EmbeddedCloud) -> Result<Self, Failure> {
+        let folder = tempfile::tempdir()?;
+        let clouds_yaml = fs::read_to_string(cloud.clouds_yaml(folder.path())?)?;
         Ok(Self {
             base_url: cloud.base_url().parse()?,
-            auth_url: cloud.auth_url(),
+            clouds_yaml,
             proxy_url: cloud.proxy_url().parse()?,
         })
     }

@@ -10,7 +10,6 @@ use magnum_driver_k8s_ironic::IronicDriver;
 use magnum_driver_k8s_nova::NovaDriver;
 use magnum_driver_kit::connector::{Direct, EndpointConnector, HttpConnect};
 use magnum_driver_kit::{Access, BuiltinAddons, DriverConfig, PollIntervals};
-use magnum_heat::auth::{Auth, Scope};
 use magnum_heat::{CloudConfig, Env, Session};
 use url::Url;
 
@@ -44,9 +43,7 @@ impl Platform {
                 Embedded::inside().await?
             };
             let addresses = embedded.addresses().clone();
-            let auth = Auth::password("demo", "demopw", "Default");
-            let scope = Scope::project("demo", "Default");
-            let cloud = CloudConfig::new(&addresses.auth_url, auth, scope)?;
+            let cloud = CloudConfig::from_yaml(&addresses.clouds_yaml, "embedded")?;
             (cloud, Some(addresses.proxy_url), Some(embedded))
         };
         let session = Session::connect(cloud.clone()).await?;

@@ -1,1 +1,14 @@
-//! Cross-crate tests
+//! What the cross-crate tests share: a cloud to test on, embedded or real, a project of one's own on it, an engine, and the scenarios
+//! that must hold on both.
+
+mod cloud;
+mod engine;
+mod project;
+pub mod scenario;
+
+pub use cloud::TestCloud;
+pub use engine::{Bench, open_engine};
+pub use project::TestProject;
+
+/// Whatever ends a test early.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;

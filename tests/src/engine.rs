@@ -1,0 +1,173 @@
+//! An engine at work on a test cloud.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use magnum_certs::{Envelope, load_or_create_sealing_key};
+use magnum_core::event::EventKind;
+use magnum_core::operation::{Operation, Outcome};
+use magnum_core::store::SqliteStore;
+use magnum_core::{Accepted, ClusterTemplate, Engine, EngineConfig, NewClusterTemplate, TemplateName, TemplateSpec};
+use magnum_driver_k8s_ironic::IronicDriver;
+use magnum_driver_k8s_nova::NovaDriver;
+use magnum_driver_kit::connector::HttpConnect;
+use magnum_driver_kit::{Access, BuiltinAddons, DriverConfig, PollIntervals};
+use magnum_heat::Session;
+use tokio::task::JoinHandle;
+use url::Url;
+
+use crate::{Failure, TestCloud, TestProject};
+
+/// An engine on SQLite in `folder`, with both drivers.
+///
+/// # Errors
+/// Where the store or the key cannot be opened.
+pub async fn open_engine(
+    folder: &Path,
+    session: Session,
+    proxy: Url,
+    polls: PollIntervals,
+) -> Result<Engine, Failure> {
+    let mut config = DriverConfig::new();
+    config.access = Arc::new(Access::new(Arc::new(HttpConnect::new(proxy)), Arc::new(BuiltinAddons)));
+    config.polls = polls;
+    let sessions = Arc::new(session);
+    let mut settings = EngineConfig::default();
+    settings.lease = Duration::from_secs(5);
+    Ok(Engine::builder()
+        .store(Arc::new(SqliteStore::open(&folder.join("magnum.db")).await?))
+        .sealer(Arc::new(Envelope::new(load_or_create_sealing_key(&folder.join("key"))?)))
+        .driver(Arc::new(NovaDriver::new(sessions.clone(), config.clone())))
+        .driver(Arc::new(IronicDriver::new(sessions, config)))
+        .config(settings)
+        .build()?)
+}
+
+/// A cloud, a project on it, and an engine that works for it.
+#[derive(Debug)]
+pub struct Bench {
+    /// The cloud.
+    pub cloud: TestCloud,
+    /// The project.
+    pub project: TestProject,
+    /// The engine.
+    pub engine: Engine,
+    /// Its folder.
+    pub folder: tempfile::TempDir,
+    worker: Option<JoinHandle<()>>,
+}
+
+impl Bench {
+    /// Sets everything up and starts the engine.
+    ///
+    /// # Errors
+    /// Where something does not start.
+    pub async fn start(cloud: TestCloud, name: &str) -> Result<Self, Failure> {
+        let project = TestProject::create(&cloud, name).await?;
+        let folder = tempfile::tempdir()?;
+        let session = project.session.clone();
+        let engine = open_engine(folder.path(), session, cloud.proxy.clone(), cloud.polls.clone()).await?;
+        let mut bench = Self::idle(cloud, project, engine, folder);
+        let engine = bench.engine.clone();
+        bench.worker = Some(tokio::spawn(async move { engine.run(std::future::pending()).await }));
+        Ok(bench)
+    }
+
+    /// An engine that accepts and answers, and leaves the work to others.
+    #[must_use]
+    pub const fn idle(cloud: TestCloud, project: TestProject, engine: Engine, folder: tempfile::TempDir) -> Self {
+        Self {
+            cloud,
+            project,
+            engine,
+            folder,
+            worker: None,
+        }
+    }
+
+    /// A template of virtual machines with this cloud's usual names.
+    #[must_use]
+    pub fn spec(&self) -> TemplateSpec {
+        let mut spec = TemplateSpec::new("ubuntu-k8s-v1.36", "m1.small");
+        spec.external_network = Some(self.cloud.external_network.to_owned());
+        spec
+    }
+
+    /// Publishes a template.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn template(&self, spec: TemplateSpec) -> Result<ClusterTemplate, Failure> {
+        let new = NewClusterTemplate {
+            name: TemplateName::new("template")?,
+            spec,
+            public: false,
+            hidden: false,
+        };
+        Ok(self.engine.create_cluster_template(&self.project.caller, new).await?)
+    }
+
+    /// Prints what happens until the operation ends, and gives it as it ended.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub async fn end_of(&self, accepted: &Accepted) -> Result<Operation, Failure> {
+        self.end_of_with(accepted, async |_| Ok(())).await
+    }
+
+    /// As [`end_of`](Self::end_of), with something to do at each event.
+    ///
+    /// # Errors
+    /// Those of the engine and of `at`.
+    pub async fn end_of_with(
+        &self,
+        accepted: &Accepted,
+        mut at: impl AsyncFnMut(&EventKind) -> Result<(), Failure>,
+    ) -> Result<Operation, Failure> {
+        let began = std::time::Instant::now();
+        let mut events = self.engine.watch(&self.project.caller, 0);
+        while let Some(event) = events.next().await {
+            let event = event?;
+            if event.operation != Some(accepted.operation.id) {
+                continue;
+            }
+            println!("{:7.1} s  {:?}", began.elapsed().as_secs_f64(), event.kind);
+            at(&event.kind).await?;
+            if matches!(event.kind, EventKind::OperationEnded { .. }) {
+                break;
+            }
+        }
+        Ok(self.engine.operation(&self.project.caller, accepted.operation.id).await?)
+    }
+
+    /// Waits for success.
+    ///
+    /// # Errors
+    /// Those of the engine; the causes where it ended otherwise.
+    pub async fn succeeds(&self, accepted: &Accepted) -> Result<(), Failure> {
+        let operation = self.end_of(accepted).await?;
+        if operation.outcome == Some(Outcome::Succeeded) {
+            return Ok(());
+        }
+        Err(format!("{} ended as {:?}: {:?}", operation.change.kind(), operation.outcome, operation.causes).into())
+    }
+
+    /// Stops the engine, and removes the project where nothing is left in it.
+    ///
+    /// # Errors
+    /// What is left over.
+    pub async fn end(self) -> Result<(), Failure> {
+        if let Some(worker) = &self.worker {
+            worker.abort();
+        }
+        let left = self.project.left_over().await?;
+        if !left.is_empty() {
+            return Err(format!("left over: {}", left.join(", ")).into());
+        }
+        self.project.remove().await?;
+        self.cloud.end().await;
+        Ok(())
+    }
+}
