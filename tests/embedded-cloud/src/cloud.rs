@@ -1,9 +1,119 @@
 //! The embedded cloud as a whole: OpenStack, node simulator and proxy in one process.
 
-/// How an embedded cloud is started.
-#[derive(Debug, Clone, Default)]
-pub struct Options {}
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// A running embedded cloud.
+use crate::openstack::{Cloud, Latency};
+
+use crate::openstack::StartError;
+
+/// How an embedded cloud is started.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The port on 127.0.0.1; a free one by default, with a journal the one of the last run.
+    pub port: Option<u16>,
+    /// Folder of the state that outlives the process. Default: none.
+    pub journal: Option<PathBuf>,
+    /// Ends the cloud after so long without a request. Default: never.
+    pub idle: Option<Duration>,
+    /// Makes ids and build times repeatable. Default: random.
+    pub seed: Option<u64>,
+    /// Build times.
+    pub latency: Latency,
+    /// Lifetime of tokens. Default 4 hours.
+    pub token_lifetime: Duration,
+    /// Load balancer providers that are enabled; the first is the default. Default `ovn` only.
+    pub load_balancer_providers: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            port: None,
+            journal: None,
+            idle: None,
+            seed: None,
+            latency: Latency::default(),
+            token_lifetime: Duration::from_secs(4 * 3600),
+            load_balancer_providers: vec!["ovn".to_owned()],
+        }
+    }
+}
+
+/// A running embedded cloud. It ends when dropped.
 #[derive(Debug)]
-pub struct EmbeddedCloud {}
+pub struct EmbeddedCloud {
+    cloud: Cloud,
+}
+
+impl EmbeddedCloud {
+    /// Starts all services.
+    ///
+    /// # Errors
+    /// When the port is taken or the journal is unusable.
+    pub async fn start(options: Options) -> Result<Self, StartError> {
+        Ok(Self {
+            cloud: Cloud::start(options).await?,
+        })
+    }
+
+    /// `http://127.0.0.1:PORT/identity/v3`.
+    #[must_use]
+    pub fn auth_url(&self) -> String {
+        format!("{}/identity/v3", self.cloud.base_url())
+    }
+
+    /// `http://127.0.0.1:PORT`: where `/_embedded` is.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        self.cloud.base_url()
+    }
+
+    /// The OpenStack side, for tests inside the process.
+    #[must_use]
+    pub fn openstack(&self) -> &Cloud {
+        &self.cloud
+    }
+
+    /// Writes `clouds.yaml` with the clouds `embedded` (user and project demo) and `embedded-admin`; gives its path.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn clouds_yaml(&self, folder: &Path) -> std::io::Result<PathBuf> {
+        let path = folder.join("clouds.yaml");
+        std::fs::write(&path, clouds_yaml(&self.auth_url()))?;
+        Ok(path)
+    }
+
+    /// Resolves when the cloud ends by itself: asked over HTTP, or idle.
+    pub async fn stopped(&self) {
+        self.cloud.stopped().await;
+    }
+
+    /// Writes the journal and ends the cloud.
+    pub async fn shutdown(self) {
+        self.cloud.flush().await;
+        self.cloud.retire();
+    }
+}
+
+impl Drop for EmbeddedCloud {
+    fn drop(&mut self) {
+        self.cloud.stop();
+    }
+}
+
+fn clouds_yaml(auth_url: &str) -> String {
+    let mut text = "clouds:\n".to_owned();
+    for (name, user, password) in [
+        ("embedded", "demo", "demopw"),
+        ("embedded-admin", "admin", "adminpw"),
+    ] {
+        text.push_str(&format!(
+            "  {name}:\n    region_name: RegionOne\n    identity_api_version: 3\n    auth_type: password\n    auth:\n      \
+             auth_url: {auth_url}\n      username: {user}\n      password: {password}\n      project_name: {user}\n      \
+             user_domain_name: Default\n      project_domain_name: Default\n"
+        ));
+    }
+    text
+}
