@@ -4,6 +4,7 @@
 mod cloud;
 mod engine;
 mod project;
+mod scenarios;
 pub mod scenario;
 
 pub use cloud::TestCloud;
