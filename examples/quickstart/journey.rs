@@ -4,8 +4,8 @@
 use futures::StreamExt as _;
 use magnum_certs::{ClusterPki, Profile, write_private_file};
 use magnum_core::driver::ChangeKind;
-use magnum_core::event::EventKind;
-use magnum_core::operation::{Operation, Outcome};
+use magnum_core::EventKind;
+use magnum_core::{Operation, Outcome};
 use magnum_core::store::OperationFilter;
 use magnum_core::{
     ClusterId, ClusterName, Error, MemberPhase, NewCluster, NewClusterTemplate, NodeGroup, Phase, Resize,

@@ -23,23 +23,24 @@ impl Inventory {
         inventory.compute(session).await?;
         inventory.network(session).await?;
         let stacks = list_stacks(session, ListStacks::new()).await?;
-        inventory.note("stack", stacks.into_iter().map(|s| (s.id.stack.clone(), s.id.name)));
+        inventory.note("stack", stacks.into_iter().map(|stack| (stack.id, stack.name)));
         let user = session.user_id().await?;
-        let credentials = keystone::ListApplicationCredentials { user };
-        inventory.add("application credential", session.send(credentials).await?);
+        let credentials = keystone::ListApplicationCredentials { user, name: None };
+        let credentials = session.send(credentials).await?;
+        inventory.note("application credential", credentials.into_iter().map(|c| (c.id, c.name)));
         let user = session.user_id().await?;
-        let trusts = session.send(keystone::ListTrusts { trustor: Some(user) }).await?;
-        inventory.note("trust", trusts.into_iter().map(|t| (t.id, String::new())));
+        let trusts = session.send(keystone::ListTrusts { trustor: user }).await?;
+        inventory.note("trust", trusts.into_iter().map(|t| (t.id.expose().to_owned(), String::new())));
         if session.has_service(ServiceType::LoadBalancer).await? {
             let filters = vec![("project_id".to_owned(), session.project_id().await?)];
             inventory.add("load balancer", session.send(octavia::ListLoadBalancers { filters }).await?);
         }
         if session.has_service(ServiceType::BlockStorage).await? {
-            let volumes = session.send(cinder::ListVolumes::default()).await?;
+            let volumes = session.send(cinder::ListVolumes { filters: Vec::new() }).await?;
             inventory.add("volume", volumes);
         }
         if session.has_service(ServiceType::KeyManager).await? {
-            let secrets = session.send(barbican::ListSecrets::default()).await?;
+            let secrets = session.send(barbican::ListSecrets { name: None }).await?;
             inventory.note(
                 "secret",
                 secrets

@@ -1,5 +1,7 @@
 //! The scenarios on a real OpenStack: `tests/run --cloud`.
 
-use magnum_tests::TestCloud;
+mod live {
+    use magnum_tests::TestCloud;
 
-magnum_tests::scenarios!(TestCloud::real);
+    magnum_tests::scenarios!(TestCloud::real);
+}

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use magnum_certs::{Envelope, load_or_create_sealing_key};
-use magnum_core::event::EventKind;
-use magnum_core::operation::{Operation, Outcome};
+use magnum_core::EventKind;
+use magnum_core::{Operation, Outcome};
 use magnum_core::store::SqliteStore;
 use magnum_core::{Accepted, ClusterTemplate, Engine, EngineConfig, NewClusterTemplate, TemplateName, TemplateSpec};
 use magnum_driver_k8s_ironic::IronicDriver;

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::{Failure, TestCloud};
 
-/// A project with one user, who has the roles that creating clusters needs and no others.
+/// A project with one user, who has the roles of an ordinary member.
 #[derive(Debug)]
 pub struct TestProject {
     /// The project's id.
@@ -58,7 +58,7 @@ impl TestProject {
                 description: String::new(),
             })
             .await?;
-        for role in ["member", "load-balancer_member"] {
+        for role in ["member", "load-balancer_member", "creator"] {
             let role = keystone::find_role(&admin, role).await?.id;
             let (project, user) = (project.id.clone(), user.id.clone());
             admin.send(keystone::AssignRole { project, user, role }).await?;

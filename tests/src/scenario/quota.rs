@@ -1,8 +1,8 @@
 //! Quotas that run out are said in one sentence that an operator can act on.
 
 use magnum_core::driver::CauseKind;
-use magnum_core::event::EventKind;
-use magnum_core::operation::Outcome;
+use magnum_core::EventKind;
+use magnum_core::Outcome;
 use magnum_core::{ClusterName, NewCluster, Status};
 
 use crate::{Bench, Failure};
