@@ -9,3 +9,7 @@ pub mod members;
 pub mod memo;
 pub mod stack_ops;
 pub mod stacks;
+pub mod access;
+pub mod config;
+pub mod credential;
+pub mod flow;
