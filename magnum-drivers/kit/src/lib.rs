@@ -1,9 +1,13 @@
 //! What Kubernetes drivers share: node bootstrap, add-ons, Kubernetes API access, stacks
 
+pub mod access;
 pub mod addons;
 pub mod bootstrap;
+pub mod config;
 pub mod connector;
+pub mod credential;
 pub mod fault;
+pub mod flow;
 pub mod kubernetes;
 pub mod labels;
 pub mod lookup;
@@ -11,7 +15,3 @@ pub mod members;
 pub mod memo;
 pub mod stack_ops;
 pub mod stacks;
-pub mod access;
-pub mod config;
-pub mod credential;
-pub mod flow;

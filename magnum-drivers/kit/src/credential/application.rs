@@ -52,9 +52,9 @@ pub async fn ensure(
         }
         other => other.map_err(cloud_error)?,
     };
-    let secret = made
-        .secret
-        .ok_or_else(|| DriverError::internal("Keystone gave an application credential without its secret"))?;
+    let secret = made.secret.ok_or_else(|| {
+        DriverError::internal("Keystone gave an application credential without its secret")
+    })?;
     let credential = CloudCredential {
         id: made.id,
         secret,

@@ -14,7 +14,7 @@ use crate::addons::{
 };
 use crate::credential;
 use crate::fault::cloud_error;
-use crate::memo::{ClusterMemo, CloudFacts, InfraOutputs};
+use crate::memo::{CloudFacts, ClusterMemo, InfraOutputs};
 
 /// The values of add-ons that do not depend on what was made.
 pub(crate) fn plain_values(view: &ClusterView, image_prefix: Option<String>) -> AddonValues {
@@ -64,13 +64,14 @@ async fn addons(
                 ca: round.config.cloud_ca.clone(),
                 internal_network_name: None,
                 public_network_name: None,
-                load_balancer: facts.load_balancer.as_ref().map(|choice| {
-                    LoadBalancerOptions {
+                load_balancer: facts
+                    .load_balancer
+                    .as_ref()
+                    .map(|choice| LoadBalancerOptions {
                         provider: choice.provider.clone().unwrap_or_default(),
                         floating_network_id: facts.external_network.clone(),
                         subnet_id: outputs.subnet.clone(),
-                    }
-                }),
+                    }),
             });
             let cinder = round
                 .view
@@ -137,8 +138,7 @@ pub(super) async fn further_addons(
     };
     if let Ok(addons) = addons(round, memo, &facts, &outputs).await? {
         for phase in [AddonPhase::Storage, AddonPhase::Extras] {
-            if let Some(Step::Failed(causes)) =
-                apply_phase(round, &outputs, &addons, phase).await?
+            if let Some(Step::Failed(causes)) = apply_phase(round, &outputs, &addons, phase).await?
             {
                 for cause in causes {
                     round.cx.warn(&cause.sentence).await?;

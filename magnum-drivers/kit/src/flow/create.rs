@@ -226,7 +226,8 @@ async fn reach(
         let Some(outputs) = &memo.outputs else {
             return Ok(None);
         };
-        let endpoint = crate::bootstrap::Endpoint::new(outputs.client_address().to_string(), API_PORT);
+        let endpoint =
+            crate::bootstrap::Endpoint::new(outputs.client_address().to_string(), API_PORT);
         let way = round
             .config
             .access

@@ -132,10 +132,7 @@ async fn group_stacks(
     memo: &mut GroupMemo,
 ) -> Result<Step, DriverError> {
     let now = round.now();
-    let begin = memo
-        .shards
-        .iter()
-        .any(needs_intent);
+    let begin = memo.shards.iter().any(needs_intent);
     if begin {
         for shard in &mut memo.shards {
             if needs_intent(shard) {
@@ -158,7 +155,10 @@ async fn group_stacks(
     }
     round.save_group(group, memo).await?;
     Ok(match step {
-        Step::Wait { after, .. } => Step::wait(after, format!("removing {}", super::round::group_text(group))),
+        Step::Wait { after, .. } => Step::wait(
+            after,
+            format!("removing {}", super::round::group_text(group)),
+        ),
         other => other,
     })
 }
@@ -319,7 +319,9 @@ pub(super) async fn delete_group(
                 if let Err(error) = client.delete_node(&name).await {
                     round
                         .cx
-                        .warn(format!("node {name} of the removed group was not deleted: {error}"))
+                        .warn(format!(
+                            "node {name} of the removed group was not deleted: {error}"
+                        ))
                         .await?;
                 }
             }

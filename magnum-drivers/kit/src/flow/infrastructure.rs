@@ -97,7 +97,9 @@ async fn prepare(round: &Round<'_>, memo: &mut ClusterMemo) -> Result<bool, Driv
     match &mut memo.infrastructure {
         None => {
             let Some(facts) = &memo.facts else {
-                return Err(DriverError::internal("nothing was looked up for the cluster"));
+                return Err(DriverError::internal(
+                    "nothing was looked up for the cluster",
+                ));
             };
             let cluster = &round.view.cluster;
             let virtual_control_plane = round.view.node_groups.iter().any(|group| {

@@ -70,7 +70,16 @@ impl Kit {
                 node_group,
                 node_count,
                 remove,
-            } => Box::pin(change::resize(&round, *node_group, *node_count, remove, change)).await,
+            } => {
+                Box::pin(change::resize(
+                    &round,
+                    *node_group,
+                    *node_count,
+                    remove,
+                    change,
+                ))
+                .await
+            }
             Change::ReplaceNode { node_group, member } => {
                 Box::pin(change::replace(&round, *node_group, member, change)).await
             }

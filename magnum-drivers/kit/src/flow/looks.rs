@@ -25,17 +25,21 @@ pub(super) async fn members(
 }
 
 /// The cluster's health. Serving certificates that known members ask for meanwhile are approved on the way.
-pub(super) async fn health(
-    round: &Round<'_>,
-) -> Result<(Health, Option<String>), DriverError> {
+pub(super) async fn health(round: &Round<'_>) -> Result<(Health, Option<String>), DriverError> {
     let memo = round.load_cluster().await?;
     let Some(outputs) = &memo.outputs else {
-        return Ok((Health::Unknown, Some("the cluster has no API yet".to_owned())));
+        return Ok((
+            Health::Unknown,
+            Some("the cluster has no API yet".to_owned()),
+        ));
     };
     let observed = round.observed(&memo).await?;
     if !observed.reachable {
         let why = observed.problem.clone().unwrap_or_default();
-        return Ok((Health::Unknown, Some(format!("the API does not answer: {why}"))));
+        return Ok((
+            Health::Unknown,
+            Some(format!("the API does not answer: {why}")),
+        ));
     }
     let mut problems = Vec::new();
     let mut known = BTreeMap::new();
@@ -56,7 +60,11 @@ pub(super) async fn health(
                     member.reason.as_deref().unwrap_or("not ready")
                 ));
             } else if member.to_member().phase != MemberPhase::Ready {
-                problems.push(format!("{} is {}", member.name, member.to_member().phase.as_str()));
+                problems.push(format!(
+                    "{} is {}",
+                    member.name,
+                    member.to_member().phase.as_str()
+                ));
             }
         }
     }
@@ -67,7 +75,10 @@ pub(super) async fn health(
         }
     }
     if total == 0 {
-        return Ok((Health::Unhealthy, Some("the cluster has no nodes".to_owned())));
+        return Ok((
+            Health::Unhealthy,
+            Some("the cluster has no nodes".to_owned()),
+        ));
     }
     if problems.is_empty() {
         return Ok((Health::Healthy, None));

@@ -1,9 +1,9 @@
 //! Rendering of a group's members: shared text once, the rest per member.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use indexmap::IndexMap;
 use ipnet::IpNet;
 use magnum_certs::ClusterPki;
 use magnum_core::driver::DriverError;
@@ -19,7 +19,7 @@ use crate::bootstrap::{
 use crate::fault::certificate_error;
 use crate::members::MemberRecord;
 use crate::memo::{CloudFacts, GroupFacts, InfraOutputs};
-use crate::stacks::{API_PORT, Mark, MemberInput, MemberPort, add_member, group_document};
+use crate::stacks::{API_PORT, MemberInput, MemberPort, add_member, group_document};
 
 /// Renders members of one group.
 pub(crate) struct Renderer<'a> {
@@ -188,11 +188,6 @@ impl<'a> Renderer<'a> {
         }
         Ok(())
     }
-
-    /// The mark of the cluster.
-    pub(crate) const fn mark(&self) -> &Mark {
-        &self.round.mark
-    }
 }
 
 fn shared(
@@ -216,7 +211,7 @@ fn shared(
         .as_deref()
         .and_then(|text| text.parse::<KubeVersion>().ok())
         .unwrap_or_else(|| cluster.kube_version.clone());
-    let mut labels: IndexMap<String, String> = group
+    let mut labels: BTreeMap<String, String> = group
         .spec
         .node_labels
         .iter()

@@ -238,9 +238,7 @@ async fn tagged<T: neutron::Item>(session: &Session, tag: &str) -> Result<Vec<T>
 fn allowed<T>(result: magnum_heat::Result<Vec<T>>) -> Result<Vec<T>, DriverError> {
     match result {
         Ok(found) => Ok(found),
-        Err(error) if error.status().is_some_and(|status| status.as_u16() == 403) => {
-            Ok(Vec::new())
-        }
+        Err(error) if error.status().is_some_and(|status| status.as_u16() == 403) => Ok(Vec::new()),
         Err(error) => Err(cloud_error(error)),
     }
 }

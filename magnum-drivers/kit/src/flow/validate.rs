@@ -66,7 +66,10 @@ fn cluster(
         problems.add(
             "docker_volume_size",
             spec.docker_volume_size.unwrap_or_default(),
-            format!("the driver {} has no extra volumes for containers", limits.driver),
+            format!(
+                "the driver {} has no extra volumes for containers",
+                limits.driver
+            ),
         );
     }
     if view
@@ -115,7 +118,10 @@ fn group(limits: &DriverLimits, group: &NodeGroup, problems: &mut Problems) {
         problems.add(
             format!("node group {} server_type", group.name),
             group.spec.server_type.as_str(),
-            format!("the driver {} does not build such nodes for it", limits.driver),
+            format!(
+                "the driver {} does not build such nodes for it",
+                limits.driver
+            ),
         );
     }
     match DriverLabels::read(&group.spec.labels) {

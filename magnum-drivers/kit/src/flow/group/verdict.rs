@@ -10,8 +10,7 @@ impl GroupWork<'_> {
     /// Judges the group. A failure counts only when nothing is in flight any more.
     pub(super) fn verdict(&self) -> Step {
         let polls = &self.round.config.polls;
-        let in_flight =
-            self.running || self.memo.shards.iter().any(|shard| shard.intent.is_some());
+        let in_flight = self.running || self.memo.shards.iter().any(|shard| shard.intent.is_some());
         let target = self.memo.operation.as_ref().map_or(0, |o| o.target);
         let progress = |after, text: String| Step::Wait {
             after,
@@ -104,7 +103,10 @@ impl GroupWork<'_> {
             .count();
         let ready = self.memo.ready();
         if leaving > 0 {
-            format!("{}: {ready} of {target} ready, {leaving} leaving", self.text())
+            format!(
+                "{}: {ready} of {target} ready, {leaving} leaving",
+                self.text()
+            )
         } else {
             format!("{} {ready} of {target} ready", self.text())
         }

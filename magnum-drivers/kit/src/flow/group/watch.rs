@@ -10,9 +10,7 @@ use magnum_heat::stack::StackRef;
 use super::GroupWork;
 use crate::bootstrap::kubelet_may_set_label;
 use crate::fault::{cloud_error, kubernetes_error};
-use crate::flow::observe::{
-    approve_serving, follow_nodes, missing_static_pods, serving_members,
-};
+use crate::flow::observe::{approve_serving, follow_nodes, missing_static_pods, serving_members};
 use crate::kubernetes::{NodeSettings, settings_patch};
 use crate::members::MemberStage;
 
