@@ -20,7 +20,7 @@ impl ClusterPki {
     }
 
     /// A kubeconfig with a fresh client certificate of `profile` (P-256). `cluster` names the cluster in the file; the user's entry
-    /// is named after the certificate's common name. Life as in [`crate::Authority::issue`]: `None` is the profile's default.
+    /// is named after the certificate's common name, slashes replaced by hyphens. Life as in [`crate::Authority::issue`]: `None` is the profile's default.
     ///
     /// # Errors
     /// As [`crate::Authority::issue`] and [`Kubeconfig::single`]; [`Error::NotAllowed`] for a profile that is no client of the Kubernetes API.
@@ -42,12 +42,9 @@ impl ClusterPki {
             });
         }
         let credential = self.issue(profile, KeyAlgorithm::EcdsaP256, life, now)?;
-        Kubeconfig::single(
-            cluster,
-            endpoint,
-            grant.subject.common_name(),
-            &UserAuth::from(&credential),
-        )
+        // A slash would end the name in kubectl's own commands.
+        let user = grant.subject.common_name().replace('/', "-");
+        Kubeconfig::assemble(cluster, endpoint, &user, &UserAuth::from(&credential))
     }
 
     /// The discovery kubeconfig with which `node` joins: an embedded client certificate that is bound to the node's name, valid for

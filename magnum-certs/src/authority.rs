@@ -155,6 +155,7 @@ impl Authority {
                 "it has no subject key identifier, so strict clients would refuse what it signs",
             );
         }
+        PublicKey::from_der(certificate.public_key().der())?;
         if certificate.public_key() != signer.public_key() {
             return Err(Error::BadKey {
                 reason: format!("the key does not belong to the {kind} authority"),

@@ -43,7 +43,7 @@ impl Certificate {
     /// Parses one certificate in DER.
     ///
     /// # Errors
-    /// [`Error::BadCertificate`], or [`Error::BadKey`] for a key that this crate does not accept.
+    /// [`Error::BadCertificate`].
     pub fn from_der(der: &[u8]) -> Result<Self, Error> {
         let bad = |reason: &str| Error::BadCertificate {
             reason: reason.to_owned(),
@@ -77,7 +77,7 @@ impl Certificate {
             not_before: instant(parsed.validity().not_before.timestamp())?,
             not_after: instant(parsed.validity().not_after.timestamp())?,
             names: AltNames::new(),
-            public_key: PublicKey::from_der(parsed.public_key().raw)?,
+            public_key: PublicKey::of_any_kind(parsed.public_key().raw),
             is_authority: parsed.is_ca(),
             // Without the extension every use is open (RFC 5280, 4.2.1.3).
             signs_certificates: true,
@@ -118,17 +118,17 @@ impl Certificate {
     /// Parses exactly one PEM block `CERTIFICATE`.
     ///
     /// # Errors
-    /// [`Error::BadPem`], [`Error::BadCertificate`] or [`Error::BadKey`].
+    /// [`Error::BadPem`] or [`Error::BadCertificate`].
     pub fn from_pem(text: &str) -> Result<Self, Error> {
         Self::from_der(&pem::decode_one(&[pem::label::CERTIFICATE], text)?)
     }
 
-    /// Parses a bundle: one or more PEM blocks `CERTIFICATE`.
+    /// Parses a bundle: one or more PEM blocks `CERTIFICATE`; comments and other blocks are skipped, as TLS libraries do.
     ///
     /// # Errors
     /// As [`Certificate::from_pem`]; an empty bundle is [`Error::BadPem`].
     pub fn bundle_from_pem(text: &str) -> Result<Vec<Self>, Error> {
-        let blocks = pem::decode_all(&[pem::label::CERTIFICATE], text)?;
+        let blocks = pem::decode_among(&[pem::label::CERTIFICATE], text)?;
         if blocks.is_empty() {
             return Err(Error::BadPem {
                 expected: pem::label::CERTIFICATE,
@@ -214,7 +214,7 @@ impl Certificate {
         &self.inner.names
     }
 
-    /// The certified key.
+    /// The certified key; of any kind, since certificates made elsewhere are read as well.
     #[must_use]
     pub fn public_key(&self) -> &PublicKey {
         &self.inner.public_key

@@ -69,6 +69,32 @@ pub(crate) fn decode_all(
     labels: &'static [&'static str],
     text: &str,
 ) -> Result<Vec<Zeroizing<Vec<u8>>>, Error> {
+    decode(labels, text, Around::Refuse)
+}
+
+/// Reads the blocks that have one of `labels`, and skips everything else, as TLS libraries do with bundles.
+///
+/// # Errors
+/// [`Error::BadPem`] when a block with such a label is broken.
+pub(crate) fn decode_among(
+    labels: &'static [&'static str],
+    text: &str,
+) -> Result<Vec<Zeroizing<Vec<u8>>>, Error> {
+    decode(labels, text, Around::Skip)
+}
+
+/// What to do with text and blocks that were not asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Around {
+    Refuse,
+    Skip,
+}
+
+fn decode(
+    labels: &'static [&'static str],
+    text: &str,
+    around: Around,
+) -> Result<Vec<Zeroizing<Vec<u8>>>, Error> {
     let expected = labels.first().copied().unwrap_or_default();
     let bad = |reason| Error::BadPem { expected, reason };
     let mut blocks = Vec::new();
@@ -76,14 +102,14 @@ pub(crate) fn decode_all(
     while let Some(line) = lines.next() {
         let label = line
             .strip_prefix("-----BEGIN ")
-            .and_then(|rest| rest.strip_suffix("-----"))
-            .ok_or_else(|| bad("there is text outside of the block"))?;
-        if label == "ENCRYPTED PRIVATE KEY" {
-            return Err(bad("encrypted keys are not supported"));
-        }
-        if !labels.contains(&label) {
-            return Err(bad("the block has another label"));
-        }
+            .and_then(|rest| rest.strip_suffix("-----"));
+        let label = match label {
+            Some(label) if labels.contains(&label) => label,
+            _ if around == Around::Skip => continue,
+            Some("ENCRYPTED PRIVATE KEY") => return Err(bad("encrypted keys are not supported")),
+            Some(_) => return Err(bad("the block has another label")),
+            None => return Err(bad("there is text outside of the block")),
+        };
         let mut body = Zeroizing::new(String::new());
         loop {
             let line = lines
@@ -150,5 +176,19 @@ mod tests {
                 "{bad:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_bundle_may_have_comments_and_other_blocks() {
+        let good = encode(label::CERTIFICATE, &[7; 100]);
+        let key = encode(label::PRIVATE_KEY, &[8; 100]);
+        let blocks = decode_among(
+            LABELS,
+            &format!("# Issuer: x\n{good}{key}\nsubject=y\n{good}"),
+        )
+        .unwrap();
+        assert_eq!(blocks.len(), 2);
+        let cut = good.replace("-----END CERTIFICATE-----", "");
+        assert!(decode_among(LABELS, &cut).is_err());
     }
 }

@@ -35,6 +35,11 @@ impl PublicKey {
         Ok(Self { spki: spki.into() })
     }
 
+    /// The key of a certificate that somebody else made: whatever it is.
+    pub(crate) fn of_any_kind(spki: &[u8]) -> Self {
+        Self { spki: spki.into() }
+    }
+
     /// Reads a PEM block `PUBLIC KEY`.
     ///
     /// # Errors

@@ -69,6 +69,22 @@ impl Kubeconfig {
         user: &str,
         auth: &UserAuth,
     ) -> Result<Self, Error> {
+        if let Some(bundle) = &endpoint.trust {
+            Certificate::bundle_from_pem(bundle)?;
+        }
+        let config = Self::assemble(cluster, endpoint, user, auth)?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// As [`Kubeconfig::single`], for data that comes from this crate's own types and so needs no second look: a thousand nodes
+    /// get theirs at a time.
+    pub(crate) fn assemble(
+        cluster: &str,
+        endpoint: &ApiEndpoint,
+        user: &str,
+        auth: &UserAuth,
+    ) -> Result<Self, Error> {
         for name in [cluster, user] {
             let bad = |reason| {
                 Err(Error::BadName {
@@ -80,20 +96,16 @@ impl Kubeconfig {
                 return bad("a name in a kubeconfig is not empty and has no slash");
             }
         }
-        let trust = match &endpoint.trust {
-            Some(pem) => {
-                Certificate::bundle_from_pem(pem)?;
-                Some(STANDARD.encode(pem))
-            }
-            None => None,
-        };
         let context = format!("{user}@{cluster}");
         let config = Self {
             clusters: vec![NamedCluster {
                 name: cluster.to_owned(),
                 cluster: ClusterEntry {
                     server: endpoint.server.clone(),
-                    certificate_authority_data: trust,
+                    certificate_authority_data: endpoint
+                        .trust
+                        .as_ref()
+                        .map(|pem| STANDARD.encode(pem)),
                     tls_server_name: endpoint.tls_server_name.clone(),
                     proxy_url: endpoint.proxy.as_ref().map(proxy_text),
                     ..ClusterEntry::default()
@@ -114,8 +126,18 @@ impl Kubeconfig {
             }],
             ..Self::default()
         };
-        config.validate()?;
-        Ok(config)
+        let problems: Vec<String> = config
+            .clusters
+            .iter()
+            .flat_map(|entry| entry.cluster.address_problems())
+            .collect();
+        if problems.is_empty() {
+            Ok(config)
+        } else {
+            Err(Error::BadKubeconfig {
+                reason: problems.join("; "),
+            })
+        }
     }
 
     /// The YAML text. Field order is stable, no value is folded.

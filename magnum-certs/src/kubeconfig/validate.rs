@@ -59,6 +59,7 @@ impl Kubeconfig {
         for entry in &self.clusters {
             problems.extend(
                 cluster_problems(&entry.cluster)
+                    .into_iter()
                     .map(|why| format!("cluster {:?}: {why}", entry.name)),
             );
         }
@@ -96,6 +97,25 @@ impl Kubeconfig {
 }
 
 impl ClusterEntry {
+    /// What is wrong with the server's and the proxy's address.
+    pub(super) fn address_problems(&self) -> Vec<String> {
+        let has_scheme = |text: &str, schemes: &[&str]| {
+            Url::parse(text).is_ok_and(|url| schemes.contains(&url.scheme()) && url.has_host())
+        };
+        let mut problems = Vec::new();
+        if !has_scheme(&self.server, &["https", "http"]) {
+            problems.push("the server is no http(s) address".to_owned());
+        }
+        if self
+            .proxy_url
+            .as_deref()
+            .is_some_and(|proxy| !has_scheme(proxy, &["https", "http", "socks5"]))
+        {
+            problems.push("the proxy is no http, https or socks5 address".to_owned());
+        }
+        problems
+    }
+
     /// The embedded trust bundle.
     ///
     /// # Errors
@@ -147,28 +167,16 @@ fn names<'a>(
     seen
 }
 
-fn cluster_problems(cluster: &ClusterEntry) -> impl Iterator<Item = String> {
-    let server = match Url::parse(&cluster.server) {
-        Ok(url) if matches!(url.scheme(), "https" | "http") && url.has_host() => None,
-        _ => Some("the server is no http(s) address".to_owned()),
-    };
-    let proxy = cluster
-        .proxy_url
-        .as_deref()
-        .and_then(|proxy| match Url::parse(proxy) {
-            Ok(url) if matches!(url.scheme(), "https" | "http" | "socks5") && url.has_host() => {
-                None
-            }
-            _ => Some("the proxy is no http, https or socks5 address".to_owned()),
-        });
-    let trust = match (cluster.trust(), cluster.insecure_skip_tls_verify) {
-        (Err(error), _) => Some(format!("certificate-authority-data: {error}")),
+fn cluster_problems(cluster: &ClusterEntry) -> Vec<String> {
+    let mut problems = cluster.address_problems();
+    match (cluster.trust(), cluster.insecure_skip_tls_verify) {
+        (Err(error), _) => problems.push(format!("certificate-authority-data: {error}")),
         (Ok(Some(_)), Some(true)) => {
-            Some("it both trusts an authority and skips verification".to_owned())
+            problems.push("it both trusts an authority and skips verification".to_owned());
         }
-        _ => None,
-    };
-    [server, proxy, trust].into_iter().flatten()
+        _ => {}
+    }
+    problems
 }
 
 fn user_problem(user: &UserEntry) -> Option<String> {

@@ -1,6 +1,8 @@
 //! What Kubernetes drivers share: node bootstrap, add-ons, Kubernetes API access, stacks
 
+pub mod addons;
 pub mod bootstrap;
+pub mod connector;
 pub mod fault;
 pub mod kubernetes;
 pub mod labels;
