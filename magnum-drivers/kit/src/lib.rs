@@ -1,1 +1,11 @@
 //! What Kubernetes drivers share: node bootstrap, add-ons, Kubernetes API access, stacks
+
+pub mod bootstrap;
+pub mod fault;
+pub mod kubernetes;
+pub mod labels;
+pub mod lookup;
+pub mod members;
+pub mod memo;
+pub mod stack_ops;
+pub mod stacks;

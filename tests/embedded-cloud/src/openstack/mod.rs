@@ -5,6 +5,7 @@
 //! in each service's own shape, faults, the ledger and the journal.
 
 pub mod admin;
+pub mod ask;
 pub mod caller;
 pub mod error;
 pub mod faults;
@@ -13,6 +14,7 @@ pub mod ids;
 pub mod journal;
 pub mod latency;
 pub mod ledger;
+pub mod listing;
 pub mod microversion;
 pub mod reply;
 pub mod seed;
@@ -32,6 +34,8 @@ pub mod octavia;
 pub mod placement;
 
 mod registry;
+#[cfg(test)]
+mod tried;
 
 pub use caller::Caller;
 pub use error::ApiError;
