@@ -41,7 +41,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is moved; sleeping moves it. For tests and simulations.
+/// A clock that stands still until it is moved; sleeping moves it. For tests of single calls: where several tasks sleep at once, each
+/// sleep moves it for all, so whole engines want a [`SimulatedClock`].
 #[derive(Debug)]
 pub struct ManualClock {
     state: Mutex<(DateTime<Utc>, SmallRng)>,
@@ -83,8 +84,45 @@ impl Clock for ManualClock {
     }
 }
 
+/// A clock that follows tokio's: under a runtime with paused time, sleeping costs nothing and any number of tasks may sleep at once.
+/// For tests and simulations that run whole engines. Its randomness repeats for equal seeds.
+#[derive(Debug)]
+pub struct SimulatedClock {
+    start: DateTime<Utc>,
+    began: tokio::time::Instant,
+    rng: Mutex<SmallRng>,
+}
+
+impl SimulatedClock {
+    /// A clock that shows `start` now.
+    #[must_use]
+    pub fn new(start: DateTime<Utc>, seed: u64) -> Self {
+        Self {
+            start,
+            began: tokio::time::Instant::now(),
+            rng: Mutex::new(SmallRng::seed_from_u64(seed)),
+        }
+    }
+}
+
+#[async_trait]
+impl Clock for SimulatedClock {
+    fn now(&self) -> DateTime<Utc> {
+        self.start + self.began.elapsed()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
+    }
+
+    fn random(&self) -> u64 {
+        let mut rng = self.rng.lock().expect("no holder of this lock panics");
+        rng.next_u64()
+    }
+}
+
 /// A random generator seeded from a clock.
 #[must_use]
-pub fn rng(clock: &dyn Clock) -> SmallRng {
+pub(crate) fn rng(clock: &dyn Clock) -> SmallRng {
     SmallRng::seed_from_u64(clock.random())
 }

@@ -4,15 +4,27 @@
 
 mod clock;
 pub mod driver;
+mod engine;
+mod error;
+mod event;
 mod id;
 mod model;
+mod operation;
 mod retry;
 mod sealer;
 mod secret;
 mod secret_store;
-mod state;
+pub mod state;
+pub mod store;
 
-pub use clock::{Clock, ManualClock, SystemClock};
+pub use clock::{Clock, ManualClock, SimulatedClock, SystemClock};
+pub use engine::{
+    Accepted, ChangeRequest, ClusterKey, ClusterTemplatePatch, Deed, Engine, EngineBuilder,
+    EngineConfig, MagnumPolicy, NodeGroupPatch, NodeGroupUpdate, Policy, RequestContext, Resize,
+    SealedSecrets, Upgrade,
+};
+pub use error::Error;
+pub use event::{Event, EventKind};
 pub use id::{
     ClusterId, ClusterTemplateId, EngineId, MemberId, NodeGroupId, OperationId, ProjectId,
 };
@@ -22,6 +34,7 @@ pub use model::{
     NewClusterTemplate, NewNodeGroup, NodeGroup, NodeGroupName, NodeGroupRole, NodeGroupSpec,
     Problem, Problems, ServerType, Taint, TaintEffect, TemplateName, TemplateSpec,
 };
+pub use operation::{Lease, LockScope, OnBusy, Operation, OperationState, Outcome};
 pub use retry::Retry;
 pub use sealer::{SealContext, SealError, Sealer};
 pub use secret::Secret;

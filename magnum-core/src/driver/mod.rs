@@ -6,6 +6,7 @@ mod change;
 mod context;
 mod contract;
 mod error;
+pub mod memory;
 mod plan;
 mod registry;
 mod view;

@@ -104,6 +104,16 @@ pub struct NodeGroup {
     pub updated_at: DateTime<Utc>,
 }
 
+impl NodeGroup {
+    /// Takes over everything from `other` that a change of settings may touch: size limits, labels and taints of nodes.
+    pub(crate) fn adopt_settings(&mut self, other: &Self) {
+        self.min_node_count = other.min_node_count;
+        self.max_node_count = other.max_node_count;
+        self.spec.node_labels.clone_from(&other.spec.node_labels);
+        self.spec.taints.clone_from(&other.spec.taints);
+    }
+}
+
 /// What a caller says to add a node group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]

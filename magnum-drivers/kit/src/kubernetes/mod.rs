@@ -20,7 +20,7 @@ mod object;
 mod pod;
 mod resource;
 #[cfg(test)]
-mod script;
+pub(crate) mod script;
 
 pub use apply::{APPLY_SET_LABEL, ApplyOptions, FIELD_MANAGER};
 pub use client::{KubernetesClient, client_config};
