@@ -2,13 +2,13 @@
 //! taken up again wherever it was left.
 
 use futures::StreamExt as _;
-use magnum_certs::{ClusterPki, Profile, write_private_file};
+use magnum_certs::{Certificates, Profile, write_private_file};
 use magnum_core::driver::ChangeKind;
 use magnum_core::EventKind;
 use magnum_core::{Operation, Outcome};
 use magnum_core::store::OperationFilter;
 use magnum_core::{
-    ClusterId, ClusterName, Error, MemberPhase, NewCluster, NewClusterTemplate, NodeGroup, Phase, Resize,
+    Accepted, ClusterId, ClusterName, Error, MemberPhase, NewCluster, NewClusterTemplate, NodeGroup, Phase, Resize,
     TemplateName, TemplateSpec,
 };
 use magnum_examples::Inventory;
@@ -88,12 +88,13 @@ impl Journey<'_> {
 
         if self.past(cluster, ChangeKind::Delete).await?.is_none() {
             self.stage(cluster, ChangeKind::Resize, async || {
-                engine.resize(caller, id.clone(), Resize::to(WORKERS_AFTER)).await
+                Ok(engine.resize(caller, id.clone(), Resize::to(WORKERS_AFTER)).await?)
             })
             .await?;
             self.stage(cluster, ChangeKind::ReplaceNode, async || {
                 let workers = engine.node_group(caller, id.clone(), "default-worker").await?;
-                engine.replace_node(caller, id.clone(), first_ready(&workers)?).await
+                let node = first_ready(&workers).ok_or("no worker is ready")?;
+                Ok(engine.replace_node(caller, id.clone(), node).await?)
             })
             .await?;
             let groups = engine.node_groups(caller, id.clone()).await?;
@@ -108,7 +109,7 @@ impl Journey<'_> {
             }
         }
         self.stage(cluster, ChangeKind::Delete, async || {
-            engine.delete_cluster(caller, id.clone()).await
+            Ok(engine.delete_cluster(caller, id.clone()).await?)
         })
         .await?;
 
@@ -201,7 +202,7 @@ impl Journey<'_> {
         &mut self,
         cluster: ClusterId,
         kind: ChangeKind,
-        ask: impl AsyncFnOnce() -> Result<magnum_core::Accepted, Error>,
+        ask: impl AsyncFnOnce() -> Result<Accepted, Failure>,
     ) -> Result<(), Failure> {
         let operation = match self.past(cluster, kind).await? {
             Some(operation) => operation,
@@ -212,7 +213,10 @@ impl Journey<'_> {
 
     /// The operation of this kind that the cluster has had, if any.
     async fn past(&self, cluster: ClusterId, kind: ChangeKind) -> Result<Option<Operation>, Failure> {
-        let filter = OperationFilter::of_cluster(cluster);
+        let filter = OperationFilter {
+            cluster: Some(cluster),
+            ..OperationFilter::default()
+        };
         let operations = self.platform.engine.operations(&self.platform.caller, &filter).await?;
         Ok(operations.into_iter().find(|operation| operation.change.kind() == kind))
     }
@@ -289,16 +293,12 @@ impl Journey<'_> {
     async fn kubeconfig(&mut self, id: ClusterId) -> Result<(), Failure> {
         let engine = &self.platform.engine;
         let caller = &self.platform.caller;
-        let cluster = engine.cluster(caller, id).await?;
-        let secrets = engine.secrets(caller, id).await?;
-        let pki = ClusterPki::load(&*secrets, id).await?.ok_or("the cluster has no authorities")?;
-        let address = cluster.facts.api_address.ok_or("the cluster has no API address")?;
-        let mut endpoint = pki.endpoint(address.trim_start_matches("https://"));
+        let mut certificates = Certificates::new(engine);
         if let Some(proxy) = &self.platform.proxy {
-            endpoint = endpoint.with_proxy(proxy.clone());
+            certificates = certificates.with_proxy(proxy.clone());
         }
-        let profile = Profile::Admin { user: "quickstart".to_owned() };
-        let kubeconfig = pki.kubeconfig(cluster.name.as_str(), &endpoint, &profile, None, chrono::Utc::now())?;
+        let profile = Profile::Admin { user: NAME.to_owned() };
+        let kubeconfig = certificates.kubeconfig(caller, id, &profile, None).await?;
         write_private_file(&self.arguments.kubeconfig, &kubeconfig.to_yaml()?)?;
         self.log.line(&format!(
             "kubectl --kubeconfig {} get nodes",
@@ -328,12 +328,11 @@ impl Journey<'_> {
     }
 }
 
-/// The ready worker that is named first.
-fn first_ready(group: &NodeGroup) -> Result<String, Error> {
+/// The name of the first worker that is ready.
+fn first_ready(group: &NodeGroup) -> Option<String> {
     group
         .members
         .iter()
         .find(|member| member.phase == MemberPhase::Ready)
         .map(|member| member.name.clone())
-        .ok_or_else(|| Error::not_found("ready node", group.name.to_string()))
 }
