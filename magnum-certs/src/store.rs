@@ -60,6 +60,7 @@ impl ClusterPki {
                 cluster,
                 authority_purpose(kind),
                 authority_codec(kind),
+                options.algorithm.is_slow(),
                 make,
             )
         };
@@ -67,9 +68,14 @@ impl ClusterPki {
             kubernetes: authority(AuthorityKind::Kubernetes).await?,
             etcd: authority(AuthorityKind::Etcd).await?,
             front_proxy: authority(AuthorityKind::FrontProxy).await?,
-            service_account: part(store, cluster, SERVICE_ACCOUNT, KEY_CODEC, move || {
-                Ok(Generations::first(new_service_account_key(options)?))
-            })
+            service_account: part(
+                store,
+                cluster,
+                SERVICE_ACCOUNT,
+                KEY_CODEC,
+                options.algorithm.is_slow(),
+                move || Ok(Generations::first(new_service_account_key(options)?)),
+            )
             .await?,
             label,
         })
@@ -209,16 +215,21 @@ async fn part<T: Send + 'static>(
     cluster: ClusterId,
     purpose: &'static str,
     codec: Codec<T>,
+    slow: bool,
     make: impl FnOnce() -> Result<Generations<T>, Error> + Send + 'static,
 ) -> Result<Generations<T>, Error> {
     if let Some(secret) = store.get(cluster, purpose).await? {
         return read(purpose, &secret, codec);
     }
-    let record = tokio::task::spawn_blocking(move || write(&make()?, codec))
-        .await
-        .map_err(|_| Error::Crypto {
-            operation: "finish generating a key",
-        })??;
+    let record = if slow {
+        tokio::task::spawn_blocking(move || write(&make()?, codec))
+            .await
+            .map_err(|_| Error::Crypto {
+                operation: "finish generating a key",
+            })??
+    } else {
+        write(&make()?, codec)?
+    };
     let stored = store.put_if_absent(cluster, purpose, record).await?;
     read(purpose, &stored, codec)
 }
@@ -236,7 +247,7 @@ fn write<T>(generations: &Generations<T>, codec: Codec<T>) -> Result<Secret, Err
         signing: stored(generations.signing())?,
         trusted: generations.also_trusted().map(stored).transpose()?,
     };
-    let mut text = Zeroizing::new(Vec::with_capacity(8 * 1024));
+    let mut text = Zeroizing::new(Vec::with_capacity(32 * 1024));
     serde_json::to_writer(&mut *text, &record).map_err(|_| Error::Crypto {
         operation: "write a record",
     })?;

@@ -135,6 +135,20 @@ async fn keys_are_made_once_and_found_again() {
 }
 
 #[tokio::test]
+async fn slow_keys_are_made_off_the_async_threads_and_found_again() {
+    let store = MemorySecretStore::default();
+    let options = PkiOptions {
+        algorithm: KeyAlgorithm::Rsa2048,
+        ..PkiOptions::default()
+    };
+    let made = ClusterPki::load_or_create(&store, cluster(1), options, now())
+        .await
+        .unwrap();
+    let loaded = ClusterPki::load(&store, cluster(1)).await.unwrap().unwrap();
+    assert_eq!(print(&made), print(&loaded));
+}
+
+#[tokio::test]
 async fn a_crash_between_any_two_calls_is_harmless() {
     for lose_the_answer in [false, true] {
         for calls in 0..9 {

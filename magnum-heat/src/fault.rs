@@ -268,10 +268,10 @@ fn from_json(value: &Value) -> (Option<String>, String) {
         return (None, message);
     }
     // Nova, Cinder: {"forbidden": {"message", "code"}}.
-    if let Some(map) = value.as_object() {
-        if let Some(message) = map.values().find_map(|inner| text(inner, "message")) {
-            return (None, message);
-        }
+    if let Some(map) = value.as_object()
+        && let Some(message) = map.values().find_map(|inner| text(inner, "message"))
+    {
+        return (None, message);
     }
     let plain = text(value, "message")
         .or_else(|| text(value, "detail"))

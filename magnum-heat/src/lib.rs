@@ -4,6 +4,7 @@ pub mod auth;
 mod clock;
 mod cloud;
 pub mod diagnose;
+pub mod discovery;
 mod error;
 mod fault;
 pub mod heat;

@@ -44,13 +44,13 @@ pub async fn all<P: Page>(session: &Session, first: P) -> Result<Vec<P::Item>> {
         let Some(end) = page.last().map(|item| P::marker_of(item).to_owned()) else {
             return Ok(items);
         };
-        if let Some(marker) = &last {
-            if page.iter().any(|item| P::marker_of(item) == marker) {
-                return Err(Error::PagingLoop {
-                    operation: P::OPERATION,
-                    marker: marker.clone(),
-                });
-            }
+        if let Some(marker) = &last
+            && page.iter().any(|item| P::marker_of(item) == marker)
+        {
+            return Err(Error::PagingLoop {
+                operation: P::OPERATION,
+                marker: marker.clone(),
+            });
         }
         items.extend(page);
         if !full {

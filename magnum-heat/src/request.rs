@@ -280,10 +280,6 @@ impl Answer {
     ///
     /// # Errors
     /// None; the signature is that of the other readers.
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "same signature as the other readers"
-    )]
     pub fn ignore(self) -> Result<()> {
         Ok(())
     }

@@ -10,10 +10,10 @@ pub(crate) fn parse(text: &str) -> Result<Value, String> {
     if text.len() > MAX_TEXT {
         return Err(format!("longer than {MAX_TEXT} bytes"));
     }
-    if text.trim_start().starts_with(['{', '[']) {
-        if let Ok(value) = serde_json::from_str(text) {
-            return Ok(value);
-        }
+    if text.trim_start().starts_with(['{', '['])
+        && let Ok(value) = serde_json::from_str(text)
+    {
+        return Ok(value);
     }
     if text.trim().is_empty() {
         return Ok(Value::Null);

@@ -176,11 +176,10 @@ impl CloudConfig {
             if let Some(service) = key
                 .strip_suffix("_endpoint_override")
                 .or_else(|| key.strip_suffix("_endpoint"))
+                && let Some(text) = reader.get(key)
             {
-                if let Some(text) = reader.get(key) {
-                    let url = Url::parse(&text).map_err(|e| reader.bad(key, e.to_string()))?;
-                    overrides.insert(service.replace('_', "-"), url);
-                }
+                let url = Url::parse(&text).map_err(|e| reader.bad(key, e.to_string()))?;
+                overrides.insert(service.replace('_', "-"), url);
             }
         }
         Ok(Self {

@@ -87,6 +87,8 @@ pub struct ListEvents {
     pub nested_depth: u32,
     /// Newest first.
     pub newest_first: bool,
+    /// Failures only.
+    pub failed_only: bool,
     /// Events in one page; `None` is all that Heat gives.
     pub limit: Option<usize>,
     /// Id of the last event of the page before.
@@ -101,6 +103,7 @@ impl ListEvents {
             resource: None,
             nested_depth: 0,
             newest_first: false,
+            failed_only: false,
             limit: Some(200),
             marker: None,
         }
@@ -161,6 +164,9 @@ impl Request for ListEvents {
         let mut query = Query::new();
         if self.nested_depth > 0 {
             query.push(("nested_depth".into(), self.nested_depth.to_string()));
+        }
+        if self.failed_only {
+            query.push(("resource_status".into(), "FAILED".to_owned()));
         }
         query.push((
             "sort_dir".into(),

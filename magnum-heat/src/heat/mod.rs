@@ -1,6 +1,8 @@
 //! Heat: typed requests and answers.
 
+pub mod action;
 pub mod event;
+pub mod misc;
 pub mod resource;
 pub mod stack;
 mod status;

@@ -291,7 +291,7 @@ pub(crate) fn check_member(member: &NodeMember, joins: bool) -> Result<(), Boots
     match (&member.discovery, joins) {
         (None, true) => problems.push("a joining node needs a discovery kubeconfig".to_owned()),
         (Some(_), false) => {
-            problems.push("the first control plane node takes no discovery kubeconfig".to_owned())
+            problems.push("the first control plane node takes no discovery kubeconfig".to_owned());
         }
         (Some(file), true) if file.path != DISCOVERY_PATH => {
             problems.push(format!(

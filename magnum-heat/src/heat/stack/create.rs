@@ -189,15 +189,15 @@ pub(super) fn checked_size(
     limits: &Limits,
 ) -> Result<Body> {
     let body = Body::json(operation, body)?;
-    if let Body::Json(bytes) = &body {
-        if bytes.len() > limits.request_bytes {
-            let text = format!(
-                "the request has {} bytes, Heat takes {}",
-                bytes.len(),
-                limits.request_bytes
-            );
-            return Err(Error::invalid(operation, text));
-        }
+    if let Body::Json(bytes) = &body
+        && bytes.len() > limits.request_bytes
+    {
+        let text = format!(
+            "the request has {} bytes, Heat takes {}",
+            bytes.len(),
+            limits.request_bytes
+        );
+        return Err(Error::invalid(operation, text));
     }
     Ok(body)
 }

@@ -16,6 +16,11 @@ const KUBEADM: &str = "kind: JoinConfiguration\nnodeRegistration:\n  kubeletExtr
                        value: external\n  - name: provider-id\n    value: openstack:///@INSTANCE_ID@\n  - name: node-ip\n    \
                        value: \"@NODE_IP@\"\n";
 
+/// Breaks what a check looks at.
+type Break = fn(&Machine);
+/// The same for what is in the environment.
+type BreakMut = fn(&mut Machine);
+
 /// A machine that passes every check, to be broken by a test.
 struct Machine {
     root: TempDir,
@@ -282,20 +287,20 @@ fn a_second_run_does_nothing() {
 
 #[test]
 fn preflight_codes_of_the_image() {
-    let break_it: [(&str, &str, fn(&Machine)); 14] = [
+    let break_it: [(&str, &str, Break); 14] = [
         ("E01", "lacks kubelet", |m| m.without("kubelet")),
         ("E02", "kubeadm v1.35.4", |m| {
-            m.stub("kubeadm", "echo v1.35.4")
+            m.stub("kubeadm", "echo v1.35.4");
         }),
         ("E03", "does not fit", |m| {
-            m.stub("kubelet", "echo Kubernetes v1.37.0")
+            m.stub("kubelet", "echo Kubernetes v1.37.0");
         }),
         ("E03", "does not fit", |m| {
-            m.stub("kubelet", "echo Kubernetes v1.32.0")
+            m.stub("kubelet", "echo Kubernetes v1.32.0");
         }),
         ("E04", "not running", |m| m.stub("crictl", "exit 1")),
         ("E05", "1.7.28", |m| {
-            m.stub("containerd", "echo containerd containerd.io 1.7.28 abc")
+            m.stub("containerd", "echo containerd containerd.io 1.7.28 abc");
         }),
         ("E06", "cgroup", |m| m.stub("stat", "echo tmpfs")),
         ("E07", "drop-in", |m| m.stub("systemctl", "exit 1")),
@@ -303,22 +308,22 @@ fn preflight_codes_of_the_image() {
             m.file(
                 "etc/default/kubelet",
                 "KUBELET_EXTRA_ARGS=--pod-infra-container-image=x\n",
-            )
+            );
         }),
         ("E08", "swap", |m| {
-            m.file("proc/swaps", "Filename\n/dev/vdb\n")
+            m.file("proc/swaps", "Filename\n/dev/vdb\n");
         }),
         ("E09", "manifests", |m| {
-            m.file("etc/kubernetes/manifests/etcd.yaml", "")
+            m.file("etc/kubernetes/manifests/etcd.yaml", "");
         }),
         ("E09", "kubelet.conf", |m| {
-            m.file("etc/kubernetes/kubelet.conf", "")
+            m.file("etc/kubernetes/kubelet.conf", "");
         }),
         ("E10", "net.ipv4.ip_forward=1", |m| {
-            m.stub("sysctl", "exit 1")
+            m.stub("sysctl", "exit 1");
         }),
         ("E11", "loopback", |m| {
-            fs::remove_file(m.path("opt/cni/bin/loopback")).unwrap()
+            fs::remove_file(m.path("opt/cni/bin/loopback")).unwrap();
         }),
     ];
     for (code, words, change) in break_it {
@@ -330,7 +335,7 @@ fn preflight_codes_of_the_image() {
 
 #[test]
 fn preflight_codes_of_the_surroundings() {
-    let break_it: [(&str, &str, fn(&mut Machine)); 8] = [
+    let break_it: [(&str, &str, BreakMut); 8] = [
         ("E12", "registry.k8s.io/pause:3.10", |m| {
             m.env.insert("IMAGE_PULL_POLICY", "Never".into());
             m.stub("kubeadm", "case $1 in version) echo v1.36.1;; config) echo registry.k8s.io/etcd:3; echo registry.k8s.io/pause:3.10;; esac");
@@ -349,7 +354,7 @@ fn preflight_codes_of_the_surroundings() {
             m.env.insert("NODE_SUBNET", "0.0.0.0/0".into());
         }),
         ("E16", "MiB free", |m| {
-            m.stub("df", "echo; echo / 1 1 2048 1% /")
+            m.stub("df", "echo; echo / 1 1 2048 1% /");
         }),
         ("E16", "2 CPUs", |m| {
             m.env.insert("ROLE", "control-plane-join".into());

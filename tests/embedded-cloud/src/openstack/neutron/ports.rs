@@ -36,6 +36,9 @@ const PORT: [&str; 21] = [
 ];
 const NEEDS_SECURITY: &str = "Port security must be enabled and port must have an IP address in order to use security groups.";
 
+/// A wanted address: the subnet, the address, or both.
+pub type Wish = (Option<String>, Option<IpAddr>);
+
 /// A port that the cloud itself makes.
 #[derive(Debug, Clone, Default)]
 pub struct OwnPort {
@@ -50,7 +53,7 @@ pub struct OwnPort {
     /// Kind of user.
     pub device_owner: String,
     /// Wanted addresses; empty means one by choice.
-    pub fixed_ips: Vec<(Option<String>, Option<IpAddr>)>,
+    pub fixed_ips: Vec<Wish>,
     /// Security groups; `None` means the project's default one (none without port security).
     pub security_groups: Option<Vec<String>>,
     /// Port security; `None` takes the network's.
@@ -309,11 +312,7 @@ impl NeutronState {
             .collect()
     }
 
-    fn allocate(
-        &self,
-        network_id: &str,
-        wanted: &[(Option<String>, Option<IpAddr>)],
-    ) -> Result<Vec<FixedIp>, ApiError> {
+    fn allocate(&self, network_id: &str, wanted: &[Wish]) -> Result<Vec<FixedIp>, ApiError> {
         let subnets: Vec<_> = self
             .subnets
             .values()
@@ -394,10 +393,9 @@ impl NeutronState {
 
     fn known_groups(&self, project: &str, groups: &[String]) -> Result<(), ApiError> {
         match groups.iter().find(|id| {
-            !self
-                .groups
+            self.groups
                 .get(*id)
-                .is_some_and(|g| g.meta.project_id == project)
+                .is_none_or(|g| g.meta.project_id != project)
         }) {
             Some(id) => Err(missing("security-groups", id)),
             None => Ok(()),
@@ -431,9 +429,7 @@ fn apply_extras(port: &mut Port, body: Attributes<'_>) {
     }
 }
 
-fn wanted_addresses(
-    list: Option<&[Value]>,
-) -> Result<Vec<(Option<String>, Option<IpAddr>)>, ApiError> {
+fn wanted_addresses(list: Option<&[Value]>) -> Result<Vec<Wish>, ApiError> {
     let one = |wish: &Value| {
         let subnet = wish["subnet_id"].as_str().map(str::to_owned);
         let ip = match wish["ip_address"].as_str() {

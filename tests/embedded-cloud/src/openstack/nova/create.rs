@@ -95,10 +95,10 @@ pub(super) fn create(nova: &Arc<Nova>, ask: &Ask) -> Result<Answer, ApiError> {
             .group
             .as_ref()
             .and_then(|id| state.groups.get_mut(id))
+            && group_limit >= 0
+            && group.members.len() as u64 + count > group_limit.unsigned_abs()
         {
-            if group_limit >= 0 && group.members.len() as u64 + count > group_limit.unsigned_abs() {
-                return Err(forbidden("Quota exceeded, too many servers in group"));
-            }
+            return Err(forbidden("Quota exceeded, too many servers in group"));
         }
         let mut ids = Vec::new();
         for index in 1..=count {
@@ -281,10 +281,11 @@ fn look_up(nova: &Arc<Nova>, ask: &Ask, body: &Map<String, Value>) -> Result<Par
             return Err(bad("Invalid key_name provided."));
         }
     }
-    if let Some(zone) = body.get("availability_zone").and_then(Value::as_str) {
-        if zone != "nova" && !zone.starts_with("nova:") {
-            return Err(bad("The requested availability zone is not available"));
-        }
+    if let Some(zone) = body.get("availability_zone").and_then(Value::as_str)
+        && zone != "nova"
+        && !zone.starts_with("nova:")
+    {
+        return Err(bad("The requested availability zone is not available"));
     }
     let disks = disks(body.get("block_device_mapping_v2"))?;
     let boots_from_volume = disks.iter().any(|d| d.boot_index == 0);
