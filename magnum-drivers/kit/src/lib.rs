@@ -1,9 +1,13 @@
 //! What Kubernetes drivers share: node bootstrap, add-ons, Kubernetes API access, stacks
 
+pub mod access;
 pub mod addons;
 pub mod bootstrap;
+pub mod config;
 pub mod connector;
+pub mod credential;
 pub mod fault;
+pub mod flow;
 pub mod kubernetes;
 pub mod labels;
 pub mod lookup;

@@ -75,6 +75,9 @@ pub struct MemberRecord {
     /// The last stage that the node signalled.
     #[serde(default)]
     pub signal: Option<String>,
+    /// Whether its request for a serving certificate was approved once.
+    #[serde(default)]
+    pub served: bool,
 }
 
 impl MemberRecord {
@@ -99,6 +102,7 @@ impl MemberRecord {
             kube_version: None,
             reason: None,
             signal: None,
+            served: false,
         }
     }
 

@@ -1,6 +1,8 @@
 //! The memo of the whole cluster.
 
 use chrono::{DateTime, Utc};
+use magnum_core::OperationId;
+use magnum_core::driver::Cause;
 use serde::{Deserialize, Serialize};
 
 use super::{CloudFacts, InfraOutputs, MEMO_VERSION, StackRecord};
@@ -75,6 +77,9 @@ pub struct ClusterMemo {
     /// The infrastructure stack.
     #[serde(default)]
     pub infrastructure: Option<StackRecord>,
+    /// Why the infrastructure failed, and in which operation.
+    #[serde(default)]
+    pub infrastructure_failure: Option<(OperationId, Cause)>,
     /// What it gave.
     #[serde(default)]
     pub outputs: Option<InfraOutputs>,

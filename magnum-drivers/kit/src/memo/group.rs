@@ -24,9 +24,15 @@ pub struct GroupOperation {
     /// Replacements of failed members.
     #[serde(default)]
     pub budget: RetryBudget,
+    /// New members that come only after those that go are gone.
+    #[serde(default)]
+    pub later: u32,
     /// Why members failed, the first first.
     #[serde(default)]
     pub causes: Vec<Cause>,
+    /// Whether nothing more is tried.
+    #[serde(default)]
+    pub given_up: bool,
 }
 
 /// What is remembered of one node group.

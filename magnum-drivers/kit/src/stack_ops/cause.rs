@@ -2,16 +2,17 @@
 
 use magnum_core::driver::{Cause, CauseKind};
 
-use super::resources::is_follow_up;
+use magnum_heat::diagnose::{QuotaNumbers, Reason};
 
 /// Says why a resource failed, in a sentence that names the subject (such as `node group gpu, member gpu-7f2kq`).
 #[must_use]
 pub fn describe(resource: &str, reason: &str, subject: &str) -> Cause {
-    let text = without_prefix(reason);
-    let (kind, what) = classify(&text);
+    let parsed = Reason::parse(reason);
+    let (kind, what) = classify(&parsed, resource_type(resource));
+    let text = parsed.message.trim().trim_end_matches('.');
     let sentence = match what {
         Some(what) => format!("{what}; {subject}"),
-        None if is_follow_up(&text) => {
+        None if parsed.is_follower() => {
             format!("{resource} was given up because another resource failed; {subject}")
         }
         None => format!("{resource}: {text}; {subject}"),
@@ -23,11 +24,32 @@ pub fn describe(resource: &str, reason: &str, subject: &str) -> Cause {
     }
 }
 
+/// The type of a resource by the names that our documents give.
+fn resource_type(name: &str) -> Option<&'static str> {
+    let kind = name.split_once('_').map_or(name, |(kind, _)| kind);
+    Some(match kind {
+        "server" => "OS::Nova::Server",
+        "volume" => "OS::Cinder::Volume",
+        "port" => "OS::Neutron::Port",
+        "member" => "OS::Octavia::PoolMember",
+        _ => match name {
+            "api_load_balancer" => "OS::Octavia::LoadBalancer",
+            "api_listener" => "OS::Octavia::Listener",
+            "api_pool" => "OS::Octavia::Pool",
+            "api_monitor" => "OS::Octavia::HealthMonitor",
+            _ => return None,
+        },
+    })
+}
+
 /// Says why Heat refused a request for good.
 #[must_use]
 pub fn refusal(error: &magnum_heat::Error) -> Cause {
     let text = error.to_string();
-    let (kind, what) = classify(&text);
+    let message = error
+        .api()
+        .map_or(text.as_str(), |api| api.message.as_str());
+    let (kind, what) = classify(&Reason::parse(message), None);
     let kind = match error {
         _ if kind != CauseKind::Unknown => kind,
         magnum_heat::Error::ForeignStack { .. } => CauseKind::InvalidInput,
@@ -44,123 +66,61 @@ pub fn refusal(error: &magnum_heat::Error) -> Cause {
     }
 }
 
-/// Heat's reason without the names of Python exceptions and resource paths before it.
-fn without_prefix(reason: &str) -> String {
-    let mut text = reason.trim();
-    loop {
-        let Some((head, rest)) = text.split_once(": ") else {
-            break;
-        };
-        let exception = !head.is_empty()
-            && head
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
-            && head.chars().any(|c| c.is_ascii_uppercase());
-        let path = head.starts_with("resources.") || head.starts_with("resources[");
-        if exception || path {
-            text = rest.trim_start();
-        } else {
-            break;
+/// The service whose quota a resource counts against.
+fn quota_service(resource: &str) -> &'static str {
+    match resource {
+        "instances" | "cores" | "ram" | "server_groups" | "server_group_members" => "Nova",
+        "volumes" | "gigabytes" => "Cinder",
+        "loadbalancer" | "load_balancer" | "listener" | "pool" | "member" | "health_monitor" => {
+            "Octavia"
         }
+        _ => "Neutron",
     }
-    text.split(" (HTTP ")
-        .next()
-        .unwrap_or(text)
-        .trim()
-        .trim_end_matches('.')
-        .to_owned()
 }
 
-fn classify(text: &str) -> (CauseKind, Option<String>) {
-    let lower = text.to_ascii_lowercase();
-    let has = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
-    if has(&["quota"]) {
-        return (CauseKind::Quota, Some(quota_sentence(text)));
+fn quota_sentence(numbers: &QuotaNumbers) -> String {
+    let QuotaNumbers {
+        resource,
+        requested,
+        used,
+        limit,
+        ..
+    } = numbers;
+    let mut sentence = format!("{} quota exceeded: {resource}", quota_service(resource));
+    if let (Some(used), Some(limit)) = (used, limit) {
+        sentence.push_str(&format!(" {used} of {limit}"));
     }
-    if has(&[
-        "no valid host",
-        "novalidhost",
-        "not enough hosts",
-        "no hosts available",
-    ]) {
-        return (
-            CauseKind::Capacity,
-            Some("no host or machine has room for the flavor (No valid host was found)".to_owned()),
-        );
+    if let Some(requested) = requested {
+        sentence.push_str(&format!(", needs {requested} more"));
     }
-    if has(&[
-        "requestlimitexceeded",
-        "request limit exceeded",
-        "maximum template size",
-        "resource limit",
-    ]) {
-        return (CauseKind::Limit, None);
-    }
-    if has(&["image"]) {
-        return (CauseKind::Image, None);
-    }
-    if has(&[
-        "load balancer",
-        "loadbalancer",
-        "octavia",
-        "listener",
-        "pool",
-    ]) {
-        return (CauseKind::LoadBalancer, None);
-    }
-    if has(&["volume", "cinder", "block device"]) {
-        return (CauseKind::Volume, None);
-    }
-    if has(&["forbidden", "policy", "not authorized"]) {
-        return (CauseKind::Policy, None);
-    }
-    if has(&[
-        "port", "network", "subnet", "floating", "neutron", "binding", "external",
-    ]) {
-        return (CauseKind::Network, None);
-    }
-    if has(&["timed out", "timeout"]) {
-        return (CauseKind::Timeout, None);
-    }
-    (CauseKind::Unknown, None)
+    sentence
 }
 
-/// Nova: `Quota exceeded for instances: Requested 1, but already used 10 of 10 instances`; Neutron: `Quota exceeded for resources: ['port'].`
-fn quota_sentence(text: &str) -> String {
-    let service = ["nova", "neutron", "cinder", "octavia"]
-        .into_iter()
-        .find(|name| text.to_ascii_lowercase().contains(name));
-    let after = |marker: &str| {
-        text.split_once(marker).map(|(_, rest)| {
-            rest.chars()
-                .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
-                .collect::<String>()
-        })
+fn classify(reason: &Reason, resource_type: Option<&str>) -> (CauseKind, Option<String>) {
+    use magnum_heat::diagnose::CauseKind as Heat;
+    let kind = Heat::of(reason, resource_type);
+    let sentence = match &kind {
+        Heat::Quota(numbers) => Some(quota_sentence(numbers)),
+        Heat::NoValidHost => {
+            Some("no host or machine has room for the flavor (No valid host was found)".to_owned())
+        }
+        _ => None,
     };
-    if let Some((_, rest)) = text.split_once("Requested ")
-        && let Some((needs, rest)) = rest.split_once(", but already used ")
-        && let Some((used, rest)) = rest.split_once(" of ")
-    {
-        let limit: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        let what = after("exceeded for ").unwrap_or_else(|| "resources".to_owned());
-        return format!("Nova quota exceeded: {what} {used} of {limit}, needs {needs} more");
-    }
-    if let Some((_, rest)) = text.split_once("resources: [") {
-        let what: String = rest
-            .chars()
-            .take_while(|c| *c != ']')
-            .filter(|c| *c != '\'' && *c != '"')
-            .collect();
-        return format!("Neutron quota exceeded: {what}");
-    }
-    match service {
-        Some(service) => {
-            let mut name = service.to_owned();
-            name[..1].make_ascii_uppercase();
-            format!("{name} quota exceeded: {text}")
-        }
-        None => format!("quota exceeded: {text}"),
-    }
+    let kind = match kind {
+        Heat::Quota(_) => CauseKind::Quota,
+        Heat::NoValidHost => CauseKind::Capacity,
+        Heat::PortBinding | Heat::NoAddress => CauseKind::Network,
+        Heat::Image => CauseKind::Image,
+        Heat::Flavor | Heat::NotFound => CauseKind::InvalidInput,
+        Heat::Policy => CauseKind::Policy,
+        Heat::Limit => CauseKind::Limit,
+        Heat::Timeout => CauseKind::Timeout,
+        Heat::LoadBalancer => CauseKind::LoadBalancer,
+        Heat::SignalFailure => CauseKind::Bootstrap,
+        Heat::Volume => CauseKind::Volume,
+        _ => CauseKind::Unknown,
+    };
+    (kind, sentence)
 }
 
 #[cfg(test)]

@@ -12,5 +12,7 @@ mod submit;
 pub use cause::{describe, refusal};
 pub use judge::{StackLook, judge};
 pub use proof::{EditProblem, prove_edit, prove_physical};
+pub(crate) use resources::is_follow_up;
 pub use resources::{MemberResources, ResourceView, read_resources};
+pub(crate) use submit::vanished;
 pub use submit::{StackProblem, Submission, look, look_with_outputs, submit};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use magnum_core::MemberId;
 use magnum_core::driver::DriverError;
+use magnum_heat::diagnose::Reason;
 use magnum_heat::resource::{ListResources, Resource};
 use magnum_heat::stack::StackRef;
 use magnum_heat::{Session, StackStatus};
@@ -91,11 +92,7 @@ impl MemberResources {
 
 /// Whether a reason only says that something else failed.
 pub(crate) fn is_follow_up(reason: &str) -> bool {
-    let lower = reason.to_ascii_lowercase();
-    reason.is_empty()
-        || lower.contains("aborted")
-        || lower.contains("cancelled")
-        || lower.contains("resource_status_reason unknown")
+    reason.trim().is_empty() || Reason::parse(reason).is_follower()
 }
 
 /// Reads the resources of a stack by name, in one request.

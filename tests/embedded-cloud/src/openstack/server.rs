@@ -63,13 +63,24 @@ async fn connection(cloud: Cloud, stream: TcpStream) {
     let service = service_fn(move |request: Request<Incoming>| {
         let cloud = cloud.clone();
         async move {
-            cloud.touch();
+            if !is_simulator(&request) {
+                cloud.touch();
+            }
             cloud.dispatch(request.map(Body::new)).await.ok_or(Dropped)
         }
     });
     let _ = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .await;
+}
+
+/// The node simulator's look at the servers does not keep an idle cloud alive.
+fn is_simulator(request: &Request<Incoming>) -> bool {
+    let agent = request
+        .headers()
+        .get(http::header::USER_AGENT)
+        .and_then(|v| v.to_str().ok());
+    agent.is_some_and(|agent| agent.starts_with("node-simulator"))
 }
 
 /// Makes hyper close the connection without an answer.

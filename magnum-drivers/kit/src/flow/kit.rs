@@ -1,0 +1,134 @@
+//! The door for drivers: everything that they share, behind the methods of the driver contract.
+
+use std::sync::Arc;
+
+use magnum_core::driver::{Advance, Change, ClusterView, DriverContext, DriverError, Leftover};
+use magnum_core::{Health, Member, NodeGroupId};
+
+use super::round::Round;
+use super::{change, create, delete, looks, sweep};
+use crate::config::{DriverConfig, SessionSource};
+use crate::lookup::resolve;
+use crate::members::Names;
+use crate::stacks::Mark;
+
+/// What Kubernetes drivers share. A driver adds its name, what it supports and its limits.
+#[derive(Debug, Clone)]
+pub struct Kit {
+    sessions: Arc<dyn SessionSource>,
+    config: DriverConfig,
+}
+
+impl Kit {
+    /// A kit over sessions and settings.
+    #[must_use]
+    pub fn new(sessions: Arc<dyn SessionSource>, config: DriverConfig) -> Self {
+        Self { sessions, config }
+    }
+
+    /// The settings.
+    #[must_use]
+    pub const fn config(&self) -> &DriverConfig {
+        &self.config
+    }
+
+    async fn round<'a>(
+        &'a self,
+        cx: &'a DriverContext,
+        view: &'a ClusterView,
+    ) -> Result<Round<'a>, DriverError> {
+        let session = self.sessions.session(&view.cluster.project_id).await?;
+        Ok(Round::new(&self.config, cx, view, session))
+    }
+
+    /// See [`ClusterDriver::preflight`](magnum_core::driver::ClusterDriver::preflight).
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn preflight(&self, view: &ClusterView, change: &Change) -> Result<(), DriverError> {
+        if matches!(change, Change::Delete | Change::DeleteNodeGroup { .. }) {
+            return Ok(());
+        }
+        let session = self.sessions.session(&view.cluster.project_id).await?;
+        resolve(&session, view, change).await.map(drop)
+    }
+
+    /// See [`ClusterDriver::advance`](magnum_core::driver::ClusterDriver::advance).
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn advance(
+        &self,
+        cx: &DriverContext,
+        view: &ClusterView,
+        change: &Change,
+    ) -> Result<Advance, DriverError> {
+        let round = self.round(cx, view).await?;
+        match change {
+            Change::Create => Box::pin(create::create(&round)).await,
+            Change::Resize {
+                node_group,
+                node_count,
+                remove,
+            } => {
+                Box::pin(change::resize(
+                    &round,
+                    *node_group,
+                    *node_count,
+                    remove,
+                    change,
+                ))
+                .await
+            }
+            Change::ReplaceNode { node_group, member } => {
+                Box::pin(change::replace(&round, *node_group, member, change)).await
+            }
+            Change::CreateNodeGroup { node_group } => {
+                Box::pin(change::create_group(&round, *node_group, change)).await
+            }
+            Change::DeleteNodeGroup { node_group } => {
+                Box::pin(change::remove_group(&round, *node_group)).await
+            }
+            Change::Delete => Box::pin(delete::delete(&round)).await,
+            other => Ok(delete::unsupported(other.kind().as_str())),
+        }
+    }
+
+    /// See [`ClusterDriver::members`](magnum_core::driver::ClusterDriver::members).
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn members(
+        &self,
+        cx: &DriverContext,
+        view: &ClusterView,
+        node_group: NodeGroupId,
+    ) -> Result<Vec<Member>, DriverError> {
+        let round = self.round(cx, view).await?;
+        looks::members(&round, node_group).await
+    }
+
+    /// See [`ClusterDriver::probe_health`](magnum_core::driver::ClusterDriver::probe_health).
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn probe_health(
+        &self,
+        cx: &DriverContext,
+        view: &ClusterView,
+    ) -> Result<(Health, Option<String>), DriverError> {
+        let round = self.round(cx, view).await?;
+        looks::health(&round).await
+    }
+
+    /// See [`ClusterDriver::leftovers`](magnum_core::driver::ClusterDriver::leftovers).
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn leftovers(&self, view: &ClusterView) -> Result<Vec<Leftover>, DriverError> {
+        let session = self.sessions.session(&view.cluster.project_id).await?;
+        let names = Names::of(&view.cluster);
+        let mark = Mark::of(view.cluster.id);
+        sweep::leftovers(&session, &names, &mark).await
+    }
+}
