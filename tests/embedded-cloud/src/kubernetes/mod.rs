@@ -35,5 +35,15 @@ mod workloads;
 
 pub(crate) use answer::now;
 pub use authority::CaMaterial;
-pub(crate) use authority::{Authority, holds_key};
+#[cfg(test)]
+pub(crate) use authority::Authority;
+pub(crate) use authority::holds_key;
+pub(crate) use controllers::report_running;
+pub(crate) use dispatch::respond;
+pub(crate) use identity::Identity;
+pub(crate) use placement::node_ready;
 pub use server::{ApiServer, ApiServerConfig};
+pub(crate) use store::Key;
+
+/// The state of an API server, shared.
+pub(crate) type CoreHandle = std::sync::Arc<core::Core>;

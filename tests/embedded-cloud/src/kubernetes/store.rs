@@ -99,6 +99,7 @@ impl Store {
     }
 
     /// The version of the last write.
+    #[cfg(test)]
     pub(crate) fn version(&self) -> u64 {
         self.lock().version
     }
