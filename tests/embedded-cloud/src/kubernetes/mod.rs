@@ -20,6 +20,7 @@ mod kubectl_tests;
 mod merge;
 mod objects;
 mod placement;
+mod protobuf;
 mod request;
 mod resources;
 #[cfg(test)]
@@ -34,9 +35,9 @@ mod watch;
 mod workloads;
 
 pub(crate) use answer::now;
-pub use authority::CaMaterial;
 #[cfg(test)]
 pub(crate) use authority::Authority;
+pub use authority::CaMaterial;
 pub(crate) use authority::holds_key;
 pub(crate) use controllers::report_running;
 pub(crate) use dispatch::respond;

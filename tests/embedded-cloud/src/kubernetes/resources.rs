@@ -43,7 +43,14 @@ const C: bool = false;
 const N: bool = true;
 
 /// (group, version, plural, kind, namespaced, short names)
-type Known = (&'static str, &'static str, &'static str, &'static str, bool, &'static [&'static str]);
+type Known = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    bool,
+    &'static [&'static str],
+);
 
 const KNOWN: &[Known] = &[
     ("", "v1", "namespaces", "Namespace", C, &["ns"]),

@@ -87,7 +87,7 @@ impl Boot<'_> {
         match &action {
             Some(FaultAction::NeverBoot) => return Err("scripted: never boots".into()),
             Some(FaultAction::Slow { millis }) => {
-                tokio::time::sleep(Duration::from_millis(*millis)).await
+                tokio::time::sleep(Duration::from_millis(*millis)).await;
             }
             Some(FaultAction::NeverReady) => self
                 .shared
@@ -133,7 +133,7 @@ impl Boot<'_> {
         match result {
             Ok(()) => {
                 self.signal(Stage::Done, &format!("node {} is set up", self.server.name))
-                    .await
+                    .await;
             }
             Err(failure) => self.fail(stage, &failure).await,
         }

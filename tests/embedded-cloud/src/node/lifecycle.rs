@@ -112,7 +112,7 @@ pub(crate) async fn tick(shared: &Arc<Shared>, cluster: &Arc<Cluster>, heartbeat
                         ),
                         (false, false) => set_ready(n, "False", "KubeletNotReady", NO_CNI),
                         (false, true) => {
-                            set_ready(n, "True", "KubeletReady", "kubelet is posting ready status")
+                            set_ready(n, "True", "KubeletReady", "kubelet is posting ready status");
                         }
                     }
                     if !provider.is_empty() {

@@ -1,6 +1,7 @@
 //! The simulator's own small OpenStack client: Keystone, Nova, Glance.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -42,7 +43,7 @@ pub(crate) struct Cloud {
     versions: Mutex<HashMap<String, Option<String>>>,
 }
 
-fn cloud_error(operation: &str, reason: impl ToString) -> SimulatorError {
+fn cloud_error(operation: &str, reason: impl Display) -> SimulatorError {
     SimulatorError::Cloud {
         operation: operation.into(),
         reason: reason.to_string(),

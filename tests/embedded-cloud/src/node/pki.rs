@@ -160,7 +160,7 @@ mod tests {
             .unwrap();
         let config = Kubeconfig {
             server: String::new(),
-            ca_pem: ca.0.clone(),
+            ca_pem: ca.0,
             certificate_pem,
             key_pem,
         };

@@ -125,29 +125,22 @@ impl SampleCluster {
 }
 
 pub(crate) fn render(files: &[(String, &'static str, String)]) -> String {
-    let list: Vec<Value> = files
-        .iter()
-        .map(|(path, mode, content)| {
-            json!({"path": path, "permissions": mode, "owner": "root:root", "encoding": "b64", "content": STANDARD.encode(content)})
-        })
-        .collect();
-    let runcmd = json!([
-        ["systemctl", "daemon-reload"],
-        [
-            "systemctl",
-            "start",
-            "--no-block",
-            "clusternode-bootstrap.service"
-        ]
-    ]);
-    format!(
-        "#cloud-config\n{}",
-        json!({"write_files": list, "runcmd": runcmd})
-    )
-    .replace(
-        "\"path\":\"/etc/clusternode/node.env\"",
-        "\"path\": \"/etc/clusternode/node.env\"",
-    )
+    let mut text = String::from("#cloud-config\nwrite_files:\n");
+    for (path, mode, content) in files {
+        text.push_str(&format!(
+            "- path: {path}\n  permissions: '{mode}'\n  owner: root:root\n"
+        ));
+        if path.ends_with("signal.json") {
+            text.push_str(&format!("  content: |\n    {content}\n"));
+        } else {
+            text.push_str(&format!(
+                "  encoding: b64\n  content: {}\n",
+                STANDARD.encode(content)
+            ));
+        }
+    }
+    text.push_str("runcmd:\n- [systemctl, daemon-reload]\n- [systemctl, start, --no-block, clusternode-bootstrap.service]\n");
+    text
 }
 
 fn kubeadm(role: &str, name: &str) -> String {

@@ -161,10 +161,11 @@ async fn listen_admin(
     config: &SimulatorConfig,
     state: &State,
 ) -> Result<TcpListener, SimulatorError> {
-    if config.admin_port == 0 && state.admin_port != 0 {
-        if let Ok(listener) = TcpListener::bind(("127.0.0.1", state.admin_port)).await {
-            return Ok(listener);
-        }
+    if config.admin_port == 0
+        && state.admin_port != 0
+        && let Ok(listener) = TcpListener::bind(("127.0.0.1", state.admin_port)).await
+    {
+        return Ok(listener);
     }
     TcpListener::bind(("127.0.0.1", config.admin_port))
         .await

@@ -318,7 +318,7 @@ async fn wrong_user_data_fails_in_words() {
             }
             "thief" => {
                 files.last_mut().unwrap().2 =
-                    cluster.kubeconfig("system:node:cp-0", "system:nodes", None)
+                    cluster.kubeconfig("system:node:cp-0", "system:nodes", None);
             }
             "badca" => {
                 let i = files
@@ -454,5 +454,44 @@ async fn a_kill_loses_nothing_and_boots_nothing_twice() {
         node["checks"].as_array().unwrap().len() > 20 && node["broken"] == true,
         "{node}"
     );
+    simulator.shutdown().await;
+}
+
+/// By hand against a real cloud: `SIM_AUTH_URL` names its Keystone, `SIM_DIR` a directory where the
+/// user-data (with the placeholder of a signal map), a kubeconfig and the addresses are left; ends
+/// when a file `stop` appears there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs a real cloud and a hand"]
+async fn by_hand_on_a_real_cloud() {
+    let get = |name: &str| std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set"));
+    let dir = PathBuf::from(get("SIM_DIR"));
+    let mut config = SimulatorConfig::new(AdminLogin::new(
+        get("SIM_AUTH_URL"),
+        "admin",
+        "adminpw",
+        "admin",
+    ));
+    config.journal = Some(dir.join("journal"));
+    let simulator = Simulator::start(config).await.unwrap();
+    let cluster = SampleCluster::new("http://x");
+    for (role, name) in [
+        ("control-plane-init", "sim-cp-0"),
+        ("control-plane-join", "sim-cp-1"),
+        ("worker", "sim-w-0"),
+    ] {
+        let mut files = cluster.files(role, name);
+        files[1].2 = "%%SIGNAL%%".into();
+        std::fs::write(dir.join(name), render(&files)).unwrap();
+    }
+    let kubeconfig = cluster.kubeconfig(
+        "admin",
+        "kubeadm:cluster-admins",
+        Some(&simulator.proxy_url()),
+    );
+    std::fs::write(dir.join("kubeconfig"), kubeconfig).unwrap();
+    std::fs::write(dir.join("admin"), simulator.admin_url()).unwrap();
+    while !dir.join("stop").exists() {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
     simulator.shutdown().await;
 }

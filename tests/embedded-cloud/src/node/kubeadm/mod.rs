@@ -131,10 +131,16 @@ fn split(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    pub(super) const JOIN: &str = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\n\
-discovery: {file: {kubeConfigPath: /etc/kubernetes/bootstrap/discovery.conf}}\n\
-nodeRegistration:\n  name: w\n  criSocket: unix:///run/containerd/containerd.sock\n  imagePullPolicy: IfNotPresent\n\
-  kubeletExtraArgs: [{name: cloud-provider, value: external}]\ntimeouts: {discovery: 20m0s}\n";
+    const JOIN: &str = r"apiVersion: kubeadm.k8s.io/v1beta4
+kind: JoinConfiguration
+discovery: {file: {kubeConfigPath: /etc/kubernetes/bootstrap/discovery.conf}}
+nodeRegistration:
+  name: w
+  criSocket: unix:///run/containerd/containerd.sock
+  imagePullPolicy: IfNotPresent
+  kubeletExtraArgs: [{name: cloud-provider, value: external}]
+timeouts: {discovery: 20m0s}
+";
 
     #[test]
     fn strictness_names_the_field() {
