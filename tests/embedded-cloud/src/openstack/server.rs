@@ -74,13 +74,11 @@ async fn connection(cloud: Cloud, stream: TcpStream) {
         .await;
 }
 
-/// The node simulator's look at the servers does not keep an idle cloud alive.
+/// The node simulator's look at the servers of all projects does not keep an idle cloud alive.
 fn is_simulator(request: &Request<Incoming>) -> bool {
-    let agent = request
-        .headers()
-        .get(http::header::USER_AGENT)
-        .and_then(|v| v.to_str().ok());
-    agent.is_some_and(|agent| agent.starts_with("node-simulator"))
+    let uri = request.uri();
+    uri.path().ends_with("/servers/detail")
+        && uri.query().is_some_and(|q| q.contains("all_tenants"))
 }
 
 /// Makes hyper close the connection without an answer.

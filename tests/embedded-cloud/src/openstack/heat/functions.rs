@@ -515,6 +515,7 @@ mod tests {
         }
     }
 
+    #[allow(clippy::needless_pass_by_value, reason = "reads better")]
     fn run(value: Value) -> Value {
         evaluate(&value, &Fixed).unwrap()
     }

@@ -34,6 +34,9 @@ use self::failure::Failure;
 use self::model::State;
 use super::{Cloud, Persist, Service, ServiceKind, Store, seed};
 
+/// Held while a step works on a resource.
+type Lock = Arc<tokio::sync::Mutex<()>>;
+
 /// The orchestration service.
 #[derive(Debug, Default)]
 pub struct Heat {
@@ -41,7 +44,7 @@ pub struct Heat {
     /// Tokens of the owners by stack, not kept over a restart.
     tokens: Mutex<HashMap<String, (String, Instant)>>,
     /// One lock for each resource of each stack: one step at a time.
-    locks: Mutex<HashMap<(String, String), Arc<tokio::sync::Mutex<()>>>>,
+    locks: Mutex<HashMap<(String, String), Lock>>,
 }
 
 impl Heat {
@@ -51,7 +54,7 @@ impl Heat {
         Self::default()
     }
 
-    fn lock(&self, stack: &str, resource: &str) -> Arc<tokio::sync::Mutex<()>> {
+    fn lock(&self, stack: &str, resource: &str) -> Lock {
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         locks
             .entry((stack.to_owned(), resource.to_owned()))

@@ -67,6 +67,12 @@ fn error(path: &str, message: &str) -> Failure {
 fn repr(value: &Value) -> String {
     match value {
         Value::String(text) => format!("'{text}'"),
+        Value::Null => "None".to_owned(),
+        Value::Array(list) => format!("[{}]", list.iter().map(repr).collect::<Vec<_>>().join(", ")),
+        Value::Object(map) => {
+            let fields = map.iter().map(|(k, v)| format!("'{k}': {}", repr(v)));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+        }
         other => as_text(other),
     }
 }
@@ -306,6 +312,7 @@ pub(super) fn violation(constraint: &Value, value: &Value) -> Option<String> {
 mod tests {
     use super::*;
 
+    #[allow(clippy::needless_pass_by_value, reason = "reads better")]
     fn run(kind: &str, properties: Value) -> Result<Map<String, Value>, String> {
         let kind = resource_type(kind).unwrap();
         resolve(

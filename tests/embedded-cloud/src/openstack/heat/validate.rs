@@ -155,7 +155,13 @@ pub(super) async fn check(
     check_cycles(&dependencies(template, &active), template)?;
     let mut lookups = Vec::new();
     for name in &active {
-        check_resource(name, &resources[name], &scope, &mut lookups)?;
+        if let Err(failure) = check_resource(name, &resources[name], &scope, &mut lookups) {
+            // Heat looks objects up property by property: what was named before the fault is reported first.
+            for found in &lookups {
+                lookup::check(client, found).await?;
+            }
+            return Err(failure);
+        }
     }
     for (name, output) in section(template, "outputs").into_iter().flatten() {
         let value = output.get("value").ok_or_else(|| {

@@ -27,7 +27,8 @@ pub(super) fn url(cloud: &Cloud, stack: &Stack, rest: &str) -> String {
     cloud.url(ServiceKind::Heat, &path)
 }
 
-fn link(href: String, rel: &str) -> Value {
+fn link(href: impl Into<String>, rel: &str) -> Value {
+    let href: String = href.into();
     json!({"href": href, "rel": rel})
 }
 

@@ -11,7 +11,8 @@ use super::addresses::next_free;
 use super::attributes::Attributes;
 use super::model::{FixedIp, Meta, NeutronState, Port, fault, missing};
 
-const PORT: [&str; 21] = [
+const PORT: [&str; 22] = [
+    "tags",
     "name",
     "description",
     "network_id",
@@ -120,6 +121,7 @@ impl NeutronState {
             body.text("description")
                 .clone_into(&mut port.meta.description);
             port.admin_state_up = body.flag("admin_state_up").unwrap_or(true);
+            port.meta.tags = body.texts("tags").unwrap_or_default();
             if let Some(mac) = body.some_text("mac_address") {
                 mac.to_ascii_lowercase().clone_into(&mut port.mac_address);
             }
@@ -154,7 +156,7 @@ impl NeutronState {
         let fixed_ips = self.allocate(&wish.network_id, &wish.fixed_ips)?;
         let security_groups = match &wish.security_groups {
             Some(groups) => groups.clone(),
-            None if port_security && !wish.project_id.is_empty() && !fixed_ips.is_empty() => {
+            None if port_security && !wish.project_id.is_empty() => {
                 vec![self.ensure_default_group(mint, &wish.project_id)]
             }
             None => Vec::new(),
@@ -379,8 +381,8 @@ impl NeutronState {
                 }
                 Some(ip) => *ip,
                 None => next_free(&subnet.pools, &taken).ok_or_else(|| {
-                    let text = format!("No more IP addresses available for subnet {id}.");
-                    fault(409, "IpAddressGenerationFailureForSubnet", text)
+                    let text = format!("No more IP addresses available on network {network_id}.");
+                    fault(409, "IpAddressGenerationFailure", text)
                 })?,
             };
             out.push(FixedIp {

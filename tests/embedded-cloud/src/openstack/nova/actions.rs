@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 use super::super::ApiError;
 use super::super::ask::{Answer, Ask};
 use super::super::neutron::Neutron;
-use super::Nova;
 use super::model::{Server, bad, conflict, missing};
 use super::text::shown;
 use super::views::View;
+use super::{Nova, attachments};
 
 fn find(nova: &Nova, ask: &Ask, id: &str) -> Result<Server, ApiError> {
     let project = (!ask.caller.is_admin).then_some(ask.caller.project_id.as_str());
@@ -85,17 +85,8 @@ pub(super) fn server(
             200,
             json!({"security_groups": security_groups(ask, &server)}),
         )),
-        (&Method::GET, ["os-volume_attachments"]) => {
-            let volumes: Vec<Value> = server
-                .disks
-                .iter()
-                .zip("abcdefghijklmnopqrstuvwxyz".chars())
-                .filter_map(|(disk, letter)| {
-                    let volume = disk.volume_id.as_ref()?;
-                    Some(json!({"id": volume, "volumeId": volume, "serverId": id, "device": format!("/dev/vd{letter}")}))
-                })
-                .collect();
-            Ok(Answer::json(200, json!({"volumeAttachments": volumes})))
+        (_, ["os-volume_attachments", rest @ ..]) => {
+            attachments::answer(nova, ask, view, &server, rest)
         }
         (_, ["metadata", rest @ ..]) => metadata(nova, ask, &server, rest),
         (_, ["tags", rest @ ..]) => tags(nova, ask, &server, rest),
@@ -107,17 +98,14 @@ fn action(nova: &Arc<Nova>, ask: &Ask, server: &Server) -> Result<Answer, ApiErr
     let Some((name, argument)) = ask.body.as_object().and_then(|body| body.iter().next()) else {
         return Err(bad("Malformed request body"));
     };
-    let refuse = |verb: &str| {
+    let refuse = |verb: &str, allowed: &str| {
         let id = &server.id;
-        Err(match &server.task_state {
-            Some(task) => conflict(format!(
-                "Cannot '{verb}' instance {id} while it is in task_state {task}"
-            )),
-            None => conflict(format!(
-                "Cannot '{verb}' instance {id} while it is in vm_state {}",
-                server.vm_state
-            )),
-        })
+        let (name, state) = match &server.task_state {
+            Some(task) if server.vm_state == allowed => ("task_state", task),
+            _ => ("vm_state", &server.vm_state),
+        };
+        let text = format!("Cannot '{verb}' instance {id} while it is in {name} {state}");
+        Err(conflict(text))
     };
     let idle = server.task_state.is_none();
     let begin = |task: &str, end: &'static str| {
@@ -146,9 +134,9 @@ fn action(nova: &Arc<Nova>, ask: &Ask, server: &Server) -> Result<Answer, ApiErr
             ))
         }
         "os-stop" if server.vm_state == "active" && idle => begin("powering-off", "stopped"),
-        "os-stop" => refuse("stop"),
+        "os-stop" => refuse("stop", "active"),
         "os-start" if server.vm_state == "stopped" && idle => begin("powering-on", "active"),
-        "os-start" => refuse("start"),
+        "os-start" => refuse("start", "stopped"),
         "reboot"
             if idle
                 && (server.vm_state == "active"
@@ -156,7 +144,7 @@ fn action(nova: &Arc<Nova>, ask: &Ask, server: &Server) -> Result<Answer, ApiErr
         {
             begin("rebooting", "active")
         }
-        "reboot" => refuse("reboot"),
+        "reboot" => refuse("reboot", "active"),
         "addSecurityGroup"
         | "removeSecurityGroup"
         | "createImage"

@@ -254,7 +254,12 @@ fn check_schema(ask: &Ask, body: &Map<String, Value>) -> Result<(), ApiError> {
                 &format!("{} is too long", repr(data)),
             ));
         }
-        if STANDARD.decode(text.trim_end()).is_err() {
+        // As Python decodes it: what is not of the alphabet is skipped, the padding counts.
+        let clean: String = text
+            .chars()
+            .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '='))
+            .collect();
+        if STANDARD.decode(&clean).is_err() {
             return Err(invalid(
                 "user_data",
                 data,

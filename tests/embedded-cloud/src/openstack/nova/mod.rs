@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{Cloud, Persist, Service, ServiceKind, Store, ask, seed};
 
 mod actions;
+mod attachments;
 mod build;
 mod create;
 mod groups;

@@ -114,7 +114,7 @@ impl Nova {
                     let Some(limit) = limit.filter(|_| known) else {
                         let text = format!(
                             "Invalid input for field/attribute quota_set. Value: {}.",
-                            super::text::repr(value)
+                            super::text::repr(&Value::Object(wanted.clone()))
                         );
                         return Err(bad(format!(
                             "{text} Additional properties are not allowed ('{name}' was unexpected)"

@@ -461,3 +461,43 @@ async fn a_build_goes_on_after_a_restart() {
         "nothing is made twice"
     );
 }
+
+#[tokio::test]
+async fn a_volume_is_attached_to_a_running_server_and_detached() {
+    let cloud = Tried::start().await;
+    let (network, ..) = cloud.network("10.9.0.0/24").await;
+    let path = path_of(&boot(&cloud, "m1.small", &network, json!({})).await);
+    cloud.until(&path, "/server/status", "ACTIVE").await;
+    let volumes = format!("/volume/v3/{}/volumes", seed::DEMO_PROJECT);
+    let made = cloud.post(&volumes, json!({"volume": {"size": 1}})).await;
+    let id = made["volume"]["id"].as_str().unwrap().to_owned();
+    let volume = format!("{volumes}/{id}");
+    cloud.until(&volume, "/volume/status", "available").await;
+    let attach = format!("{path}/os-volume_attachments");
+    let body = json!({"volumeAttachment": {"volumeId": id}});
+    let shown = cloud.post(&attach, body.clone()).await;
+    assert_eq!(shown["volumeAttachment"]["device"], "/dev/sdb");
+    cloud.until(&volume, "/volume/status", "in-use").await;
+    assert_eq!(
+        cloud
+            .call(&cloud.demo, Method::POST, &attach, Some(body))
+            .await
+            .status,
+        400
+    );
+    assert_eq!(cloud.delete(&volume).await.status, 400);
+    let attached = format!("{attach}/{id}");
+    assert_eq!(cloud.delete(&attached).await.status, 202);
+    assert_eq!(cloud.delete(&attached).await.status, 404);
+    let extend = json!({"os-extend": {"new_size": 2}});
+    let extended = cloud
+        .call(
+            &cloud.demo,
+            Method::POST,
+            &format!("{volume}/action"),
+            Some(extend),
+        )
+        .await;
+    assert_eq!(extended.status, 202);
+    assert_eq!(cloud.get(&volume).await["volume"]["size"], 2);
+}

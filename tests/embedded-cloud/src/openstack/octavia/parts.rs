@@ -42,8 +42,16 @@ impl Octavia {
         pool: Option<&str>,
         rest: &[&str],
     ) -> Result<Answer, ApiError> {
-        if let Some(pool) = pool {
-            self.part(ask, Kind::Pool, pool)?;
+        if let Some(pool) = pool
+            && let Err(error) = self.part(ask, Kind::Pool, pool)
+        {
+            // The pool is looked up before the API's own error handler is in place.
+            if error.status() == http::StatusCode::NOT_FOUND {
+                let body =
+                    json!({"code": 404, "title": "Bad Request", "description": error.message()});
+                return Ok(Answer::json(404, body));
+            }
+            return Err(error);
         }
         let mine = |part: &&Part| {
             part.kind == kind
@@ -404,6 +412,22 @@ fn check_values(kind: Kind, fields: &mut Map<String, Value>) -> Result<(), ApiEr
                 "Invalid input for field/attribute protocol_port. Value: '{port}'. Value should be lower or equal to 65535"
             ),
         ));
+    }
+    if kind == Kind::Pool {
+        const KNOWN: [&str; 4] = [
+            "LEAST_CONNECTIONS",
+            "ROUND_ROBIN",
+            "SOURCE_IP_PORT",
+            "SOURCE_IP",
+        ];
+        let algorithm = text(fields, "lb_algorithm");
+        if !KNOWN.contains(&algorithm.as_str()) {
+            let why = format!("Value should be one of: {}", KNOWN.join(", "));
+            let text = format!(
+                "Invalid input for field/attribute lb_algorithm. Value: '{algorithm}'. {why}"
+            );
+            return Err(fault(400, text));
+        }
     }
     if kind == Kind::Monitor {
         let monitor = text(fields, "type");
