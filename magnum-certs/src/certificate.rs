@@ -208,6 +208,12 @@ impl Certificate {
         self.inner.not_before <= now && now <= self.inner.not_after
     }
 
+    /// When it should be renewed: after two thirds of its life, so that a third is left for trying again.
+    #[must_use]
+    pub fn renew_at(&self) -> DateTime<Utc> {
+        self.inner.not_before + (self.inner.not_after - self.inner.not_before) * 2 / 3
+    }
+
     /// Subject alternative names (DNS names and addresses).
     #[must_use]
     pub fn names(&self) -> &AltNames {

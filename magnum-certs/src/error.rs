@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
-use magnum_core::{Retry, SecretStoreError};
+use magnum_core::{ClusterId, Retry, SecretStoreError};
 
 use crate::bundle::BundleProblem;
 use crate::csr::CsrProblem;
@@ -86,6 +86,21 @@ pub enum Error {
         /// Name of the entry.
         name: String,
     },
+    /// The engine did not carry out the call: no such cluster, not allowed.
+    #[error(transparent)]
+    Engine(#[from] magnum_core::Error),
+    /// The cluster has no authorities yet: its creation has not come so far.
+    #[error("cluster {cluster} has no certificate authorities yet")]
+    NoAuthorities {
+        /// The cluster.
+        cluster: ClusterId,
+    },
+    /// The cluster's API has no address yet.
+    #[error("cluster {cluster} has no API address yet")]
+    NoEndpoint {
+        /// The cluster.
+        cluster: ClusterId,
+    },
     /// The secret store did not do it.
     #[error(transparent)]
     Store(#[from] SecretStoreError),
@@ -126,10 +141,13 @@ impl Error {
     #[must_use]
     pub fn retry(&self) -> Retry {
         match self {
-            // Entropy, a remote signer, a key service, a disk: all of these come back.
+            // Entropy, a remote signer, a key service, a disk come back; a cluster gets its keys and its address.
             Self::Crypto { .. }
             | Self::Io { .. }
+            | Self::NoAuthorities { .. }
+            | Self::NoEndpoint { .. }
             | Self::Store(SecretStoreError::Unavailable { .. }) => Retry::Later,
+            Self::Engine(error) => error.retry(),
             _ => Retry::Never,
         }
     }

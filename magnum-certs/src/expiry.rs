@@ -137,6 +137,11 @@ mod tests {
         };
         assert_eq!([within(0), within(70), within(71)], [1, 1, 4]);
         assert_eq!(list(21)[0].days_left, -1);
+        let renew = leaf.certificate().renew_at() - now();
+        assert!(
+            TimeDelta::days(13) < renew && renew < TimeDelta::days(14),
+            "{renew}"
+        );
     }
 
     #[test]

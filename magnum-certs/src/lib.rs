@@ -26,6 +26,8 @@
 //! # }
 //! ```
 //!
+//! Embedders of an engine use [`Certificates`]; drivers use [`ClusterPki`] with the secret store of their context.
+//!
 //! # Rules kept everywhere
 //!
 //! - A certificate is made from its profile; a signing request adds its key and, of the profile's names, those that it wants.
@@ -42,6 +44,7 @@ mod certificate;
 mod crl;
 mod csr;
 mod der;
+mod door;
 mod error;
 mod expiry;
 mod generations;
@@ -62,6 +65,7 @@ pub use bundle::{BundleProblem, DISCOVERY_PATH, NodeFile, PKI_DIR, check_bundle}
 pub use certificate::Certificate;
 pub use crl::{Revocation, RevocationReason};
 pub use csr::{Csr, CsrProblem, MAX_CSR_BYTES};
+pub use door::{Certificates, MagnumSigningPolicy, SigningPolicy};
 pub use error::Error;
 pub use expiry::{Expiry, WARNING_DAYS};
 pub use generations::{Generation, Generations, RotationPhase};

@@ -21,7 +21,9 @@ pub(crate) mod label {
 /// Writes one block: 64 columns, LF, exactly one newline after the END line.
 pub(crate) fn encode(label: &str, der: &[u8]) -> String {
     let body = Zeroizing::new(STANDARD.encode(der));
-    let mut out = String::with_capacity(body.len() + body.len() / 64 + 2 * label.len() + 40);
+    // Exactly as long as it gets: growing or shrinking would leave a copy of a key behind in freed memory.
+    let frame = "-----BEGIN -----\n-----END -----\n".len() + 2 * label.len();
+    let mut out = String::with_capacity(frame + body.len() + body.len().div_ceil(64));
     out.push_str("-----BEGIN ");
     out.push_str(label);
     out.push_str("-----\n");
@@ -140,6 +142,11 @@ mod tests {
     #[test]
     fn ck_03_output_has_no_blanks_before_and_one_newline_after() {
         let text = encode(label::CERTIFICATE, &[7; 100]);
+        assert_eq!(
+            text.len(),
+            text.capacity(),
+            "nothing is left behind when it becomes a secret"
+        );
         assert!(text.starts_with("-----BEGIN CERTIFICATE-----\n"));
         assert!(text.ends_with("\n-----END CERTIFICATE-----\n"));
         assert!(

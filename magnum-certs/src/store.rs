@@ -247,7 +247,7 @@ fn write<T>(generations: &Generations<T>, codec: Codec<T>) -> Result<Secret, Err
         signing: stored(generations.signing())?,
         trusted: generations.also_trusted().map(stored).transpose()?,
     };
-    let mut text = Zeroizing::new(Vec::with_capacity(8 * 1024));
+    let mut text = Zeroizing::new(Vec::with_capacity(32 * 1024));
     serde_json::to_writer(&mut *text, &record).map_err(|_| Error::Crypto {
         operation: "write a record",
     })?;

@@ -24,7 +24,7 @@ pub use clock::{Clock, SystemClock};
 pub use cloud::{CloudConfig, ConfigError, Env, Interface};
 pub use error::{Error, Result, Retry};
 pub use fault::{ApiError, FaultKind};
-pub use heat::{Phase, StackAction, StackStatus, event, resource, stack};
+pub use heat::{Phase, StackAction, StackStatus, event, follow, resource, stack};
 pub use lookup::{Candidate, LookupError, Named, pick};
 pub use request::{Request, ServiceType};
 pub use services::{barbican, cinder, glance, ironic, keystone, neutron, nova, octavia, placement};

@@ -210,7 +210,12 @@ pub trait Request: Send + Sync {
         HeaderMap::new()
     }
 
-    /// Reads a successful (2xx) answer.
+    /// Whether an answer of this status is a success. Usually 2xx.
+    fn accepts(&self, status: StatusCode) -> bool {
+        status.is_success()
+    }
+
+    /// Reads a successful answer.
     ///
     /// # Errors
     /// [`Error::Decode`] when the answer is not what the API promises.

@@ -30,3 +30,9 @@ pub(crate) fn null_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'
 ) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(d)?.unwrap_or_default())
 }
+
+/// A stack's tags: `null` is none, and so is the one empty tag that Heat keeps when a PATCH cleared them.
+pub(crate) fn tags<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
+    let tags = Option::<Vec<String>>::deserialize(d)?.unwrap_or_default();
+    Ok(tags.into_iter().filter(|tag| !tag.is_empty()).collect())
+}

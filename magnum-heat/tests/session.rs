@@ -350,3 +350,31 @@ async fn sp_03_reads_need_no_new_login() {
     }
     assert_eq!(script.logins(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_delete_whose_answer_was_lost_is_done_when_nothing_is_found() {
+    let script = Script::new()
+        .then(Reply::Fail(HttpErrorKind::Timeout))
+        .then(Reply::empty(404));
+    let session = script.session().await.unwrap();
+    session
+        .send(nova::DeleteServer { id: "s1".into() })
+        .await
+        .unwrap();
+    let script = Script::new().then(Reply::empty(404));
+    let session = script.session().await.unwrap();
+    let error = session
+        .send(nova::DeleteServer { id: "s1".into() })
+        .await
+        .unwrap_err();
+    assert!(error.is_not_found());
+    // A stack that is gone already is what its deletion wants.
+    let script = Script::new().then(Reply::empty(404));
+    let session = script.session().await.unwrap();
+    session
+        .send(DeleteStack {
+            stack: StackRef::new("s", "i"),
+        })
+        .await
+        .unwrap();
+}

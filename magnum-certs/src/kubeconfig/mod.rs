@@ -18,6 +18,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use secrecy::SecretString;
 use url::Url;
+use zeroize::Zeroizing;
 
 use crate::{Certificate, Error};
 
@@ -146,13 +147,14 @@ impl Kubeconfig {
     /// [`Error::BadKubeconfig`] when a value cannot be written as YAML.
     pub fn to_yaml(&self) -> Result<SecretString, Error> {
         let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
-        let mut text = String::new();
-        serde_saphyr::to_fmt_writer_with_options(&mut text, self, options).map_err(|_| {
+        // Room enough that it hardly ever grows, since a text that moves leaves a copy of the key behind.
+        let mut text = Zeroizing::new(String::with_capacity(32 * 1024));
+        serde_saphyr::to_fmt_writer_with_options(&mut *text, self, options).map_err(|_| {
             Error::BadKubeconfig {
                 reason: "it cannot be written as YAML".to_owned(),
             }
         })?;
-        Ok(SecretString::from(text))
+        Ok(SecretString::from(text.as_str()))
     }
 
     /// Reads YAML or JSON. Fields that this crate does not know are kept. Only the form is checked; see [`Kubeconfig::validate`].

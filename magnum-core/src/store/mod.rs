@@ -1,16 +1,26 @@
 //! Where everything durable is kept.
 
 mod commit;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
 mod error;
 mod filter;
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod record;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 pub use commit::{Commit, Committed, Guard, NewEvent, Write};
 pub use error::StoreError;
 pub use filter::{OperationFilter, Page, Visibility};
 pub use memory::MemoryStore;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 pub use record::{ClaimRequest, ClusterRecord, Quota, Usage};
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
 
 use std::fmt::Debug;
 

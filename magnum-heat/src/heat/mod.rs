@@ -2,8 +2,10 @@
 
 pub mod action;
 pub mod event;
+pub mod follow;
 pub mod misc;
 pub mod resource;
+pub mod software;
 pub mod stack;
 mod status;
 

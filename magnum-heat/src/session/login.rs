@@ -40,6 +40,10 @@ struct State {
 }
 
 impl Tokens {
+    pub(super) fn forget(&self) {
+        self.state().token = None;
+    }
+
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -135,6 +135,11 @@ impl Session {
         }
     }
 
+    /// Drops the present token; the next call logs in again. For tests, and after credentials were changed.
+    pub fn forget_token(&self) {
+        self.inner.tokens.forget();
+    }
+
     /// The settings this session was made of.
     pub fn cloud(&self) -> &CloudConfig {
         &self.inner.cloud

@@ -1,7 +1,7 @@
 //! Sending a request: token, endpoint, repeats, redirects.
 
 use bytes::Bytes;
-use http::{StatusCode, header};
+use http::{Method, StatusCode, header};
 use secrecy::ExposeSecret;
 use tracing::Instrument;
 use url::Url;
@@ -61,15 +61,22 @@ impl Session {
         let body = request.body()?;
         let gate = self.gate(R::SERVICE);
         let started = tokio::time::Instant::now();
-        let (mut failed, mut refused) = (0, None);
+        let (mut failed, mut refused, mut lost) = (0, None, false);
+        // A delete whose answer was lost has done its work when the second try finds nothing.
+        let repeats_delete = R::METHOD == Method::DELETE && R::IDEMPOTENT;
         loop {
             let token = self.token(refused).await?;
             let result = {
                 let _permit = gate.acquire().await;
                 self.attempt(request, &body, &token).await
             };
+            let gone_before = |answer: &http::Response<Bytes>| {
+                lost && repeats_delete && matches!(answer.status().as_u16(), 404 | 410)
+            };
             let error = match result {
-                Ok(Tried::Answered(answer)) if answer.status().is_success() => {
+                Ok(Tried::Answered(answer))
+                    if request.accepts(answer.status()) || gone_before(&answer) =>
+                {
                     let (parts, body) = answer.into_parts();
                     let answer = Answer {
                         operation: R::OPERATION,
@@ -104,6 +111,7 @@ impl Session {
                 Err(error) => error,
             };
             failed += 1;
+            lost |= error.may_have_happened();
             let Some(asked) = repeatable(&error, R::IDEMPOTENT) else {
                 return Err(error);
             };

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::node::{AdminLogin, Simulator, SimulatorConfig, SimulatorError};
 use crate::openstack::{Cloud, Latency};
 
 use crate::openstack::StartError;
@@ -22,6 +23,10 @@ pub struct Options {
     pub latency: Latency,
     /// Lifetime of tokens. Default 4 hours.
     pub token_lifetime: Duration,
+    /// Starts the node simulator and the proxy to the clusters' Kubernetes stand-ins. Default: yes.
+    pub simulator: bool,
+    /// How often the node simulator looks at the servers. Default 150 ms.
+    pub simulator_poll: Duration,
     /// Load balancer providers that are enabled; the first is the default. Default `ovn` only.
     pub load_balancer_providers: Vec<String>,
 }
@@ -35,6 +40,8 @@ impl Default for Options {
             seed: None,
             latency: Latency::default(),
             token_lifetime: Duration::from_secs(4 * 3600),
+            simulator: true,
+            simulator_poll: Duration::from_millis(150),
             load_balancer_providers: vec!["ovn".to_owned()],
         }
     }
@@ -44,17 +51,57 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct EmbeddedCloud {
     cloud: Cloud,
+    simulator: Option<Simulator>,
+}
+
+/// Why an embedded cloud cannot start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EmbeddedError {
+    /// The OpenStack side: its port or its journal.
+    #[error(transparent)]
+    OpenStack(#[from] StartError),
+    /// The node simulator: a port or its journal.
+    #[error("the node simulator cannot start: {0}")]
+    Simulator(#[from] SimulatorError),
 }
 
 impl EmbeddedCloud {
-    /// Starts all services.
+    /// Starts all services, and the node simulator as a client of them.
     ///
     /// # Errors
-    /// When the port is taken or the journal is unusable.
-    pub async fn start(options: Options) -> Result<Self, StartError> {
-        Ok(Self {
-            cloud: Cloud::start(options).await?,
-        })
+    /// When a port is taken or a journal is unusable.
+    pub async fn start(options: Options) -> Result<Self, EmbeddedError> {
+        let cloud = Cloud::start(options).await?;
+        let options = cloud.options();
+        let mut simulator = None;
+        if options.simulator {
+            let auth_url = format!("{}/identity/v3", cloud.base_url());
+            let login = AdminLogin::new(auth_url, "admin", "adminpw", "admin");
+            let mut config = SimulatorConfig::new(login);
+            config.poll_interval = options.simulator_poll;
+            config.journal = options.journal.as_ref().map(|folder| folder.join("nodes"));
+            if let Some(seed) = options.seed {
+                config.seed = seed;
+            }
+            simulator = Some(Simulator::start(config).await?);
+        }
+        Ok(Self { cloud, simulator })
+    }
+
+    /// The HTTP CONNECT proxy to the clusters, for a kubeconfig's `proxy-url`; empty without the node simulator.
+    #[must_use]
+    pub fn proxy_url(&self) -> String {
+        self.simulator
+            .as_ref()
+            .map(Simulator::proxy_url)
+            .unwrap_or_default()
+    }
+
+    /// The node simulator, for its faults.
+    #[must_use]
+    pub fn simulator(&self) -> Option<&Simulator> {
+        self.simulator.as_ref()
     }
 
     /// `http://127.0.0.1:PORT/identity/v3`.
@@ -90,8 +137,11 @@ impl EmbeddedCloud {
         self.cloud.stopped().await;
     }
 
-    /// Writes the journal and ends the cloud.
-    pub async fn shutdown(self) {
+    /// Writes the journal and ends the cloud in order.
+    pub async fn shutdown(mut self) {
+        if let Some(simulator) = self.simulator.take() {
+            simulator.shutdown().await;
+        }
         self.cloud.flush().await;
         self.cloud.retire();
     }

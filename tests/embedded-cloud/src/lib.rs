@@ -6,4 +6,4 @@ pub mod node;
 pub mod openstack;
 mod proxy;
 
-pub use cloud::{EmbeddedCloud, Options};
+pub use cloud::{EmbeddedCloud, EmbeddedError, Options};

@@ -21,6 +21,8 @@ mod pod;
 mod resource;
 #[cfg(test)]
 pub(crate) mod script;
+#[cfg(test)]
+mod stand_in_tests;
 
 pub use apply::{APPLY_SET_LABEL, ApplyOptions, FIELD_MANAGER};
 pub use client::{KubernetesClient, client_config};

@@ -210,7 +210,7 @@ check_clock() {
 
 check_surroundings() {
   local tool missing=""
-  for tool in ip iptables mount nsenter ethtool tc socat conntrack crictl; do
+  for tool in curl ip iptables mount nsenter ethtool tc socat conntrack crictl; do
     have "$tool" || missing="$missing $tool"
   done
   if [ -n "$missing" ]; then

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use http::Method;
+use http::{Method, StatusCode};
 
 use super::{
     model::{Stack, StackRef},
@@ -31,6 +31,10 @@ impl Request for DeleteStack {
 
     fn path(&self) -> Path {
         self.stack.path()
+    }
+
+    fn accepts(&self, status: StatusCode) -> bool {
+        status.is_success() || status == StatusCode::NOT_FOUND || status == StatusCode::GONE
     }
 
     fn decode(&self, answer: Answer) -> Result<()> {

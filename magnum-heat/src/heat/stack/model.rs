@@ -130,7 +130,7 @@ pub struct StackSummary {
     #[serde(default, rename = "updated_time", deserialize_with = "wire::option")]
     pub updated: Option<DateTime<Utc>>,
     /// Tags.
-    #[serde(default, deserialize_with = "wire::null_default")]
+    #[serde(default, deserialize_with = "wire::tags")]
     pub tags: Vec<String>,
     /// Stack that this one is nested in.
     #[serde(default)]
@@ -185,7 +185,7 @@ pub struct Stack {
     #[serde(default, deserialize_with = "wire::null_default")]
     pub outputs: Vec<Output>,
     /// Tags.
-    #[serde(default, deserialize_with = "wire::null_default")]
+    #[serde(default, deserialize_with = "wire::tags")]
     pub tags: Vec<String>,
     /// Stack that this one is nested in.
     #[serde(default)]

@@ -69,7 +69,10 @@ impl ReplaceStack {
         let mut body = Map::new();
         self.content.put_into(&mut body);
         body.insert("disable_rollback".into(), self.disable_rollback.into());
-        body.insert("tags".into(), tags_text(operation, &self.tags)?.into());
+        // Absent clears them in a PUT; an empty text would leave one empty tag.
+        if !self.tags.is_empty() {
+            body.insert("tags".into(), tags_text(operation, &self.tags)?.into());
+        }
         if let Some(minutes) = self.timeout_mins {
             body.insert("timeout_mins".into(), minutes.into());
         }

@@ -70,7 +70,8 @@ pub fn matches(value: &Value, wanted: &str) -> bool {
             Value::Object(inner) => inner.values().any(|v| matches(v, wanted)),
             other => matches(other, wanted),
         }),
-        other => other.to_string() == wanted,
+        Value::Number(number) => number.to_string().as_str() == wanted,
+        Value::Object(_) => false,
     }
 }
 

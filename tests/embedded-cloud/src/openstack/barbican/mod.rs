@@ -1,20 +1,28 @@
-//! Barbican.
+//! Barbican: secrets, containers and access lists.
 
 use std::sync::Arc;
 
 use axum::Router;
 use serde_json::{Value, json};
 
-use super::{Cloud, Persist, Service, ServiceKind, Store};
+use super::{Cloud, Persist, Service, ServiceKind, Store, ask};
+
+pub mod model;
+mod routes;
+
+#[cfg(test)]
+mod tests;
+
+use model::BarbicanState;
 
 /// The service.
 #[derive(Debug, Default)]
 pub struct Barbican {
-    state: Store<()>,
+    state: Store<BarbicanState>,
 }
 
 impl Barbican {
-    /// A service with its seeded objects.
+    /// A service without secrets.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -31,10 +39,21 @@ impl Service for Barbican {
     }
 
     fn router(self: Arc<Self>, _cloud: &Cloud) -> Router {
-        Router::new()
+        ask::router(&self)
     }
 
-    fn inventory(&self, _project: Option<&str>) -> Value {
-        json!({})
+    fn inventory(&self, project: Option<&str>) -> Value {
+        let of = |id: &str| project.is_none_or(|p| p == id);
+        self.state.read(|s| {
+            let secrets = s.secrets.values().filter(|x| of(&x.project_id));
+            let secrets: Vec<Value> = secrets
+                .map(|x| json!({"id": x.id, "name": x.name, "project_id": x.project_id}))
+                .collect();
+            let containers = s.containers.values().filter(|x| of(&x.project_id));
+            let containers: Vec<Value> = containers
+                .map(|x| json!({"id": x.id, "name": x.name, "project_id": x.project_id}))
+                .collect();
+            json!({"secrets": secrets, "containers": containers})
+        })
     }
 }

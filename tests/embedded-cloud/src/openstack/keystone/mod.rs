@@ -1,12 +1,15 @@
 //! Identity v3: logins, projects, users, roles, application credentials and trusts.
 
 mod auth;
+mod delegation;
 mod model;
+mod objects;
+mod roles;
 mod token;
 
 use std::sync::Arc;
 
-use axum::routing::get;
+use axum::routing::{get, put};
 use axum::{Json, Router};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
@@ -72,6 +75,11 @@ fn forbidden(action: &str) -> ApiError {
     ApiError::new(ServiceKind::Keystone, StatusCode::FORBIDDEN, "", message)
 }
 
+fn not_found(kind: &str, id: &str) -> ApiError {
+    let message = format!("Could not find {kind}: {id}.");
+    ApiError::new(ServiceKind::Keystone, StatusCode::NOT_FOUND, "", message)
+}
+
 impl Service for Keystone {
     fn kind(&self) -> ServiceKind {
         ServiceKind::Keystone
@@ -90,6 +98,46 @@ impl Service for Keystone {
                 get(auth::show).post(auth::login).delete(auth::revoke),
             )
             .route("/v3/auth/catalog", get(auth::catalog))
+            .route("/v3/auth/projects", get(objects::own_projects))
+            .route("/v3/domains", get(objects::domains))
+            .route(
+                "/v3/projects",
+                get(objects::projects).post(objects::create_project),
+            )
+            .route(
+                "/v3/projects/{id}",
+                get(objects::project).delete(objects::delete_project),
+            )
+            .route("/v3/users", get(objects::users).post(objects::create_user))
+            .route(
+                "/v3/users/{id}",
+                get(objects::user)
+                    .patch(objects::update_user)
+                    .delete(objects::delete_user),
+            )
+            .route("/v3/users/{id}/projects", get(objects::own_projects))
+            .route("/v3/roles", get(roles::list))
+            .route("/v3/role_assignments", get(roles::assignments))
+            .route(
+                "/v3/{scope}/{id}/users/{user}/roles/{role}",
+                put(roles::grant).head(roles::check).delete(roles::revoke),
+            )
+            .route(
+                "/v3/users/{id}/application_credentials",
+                get(delegation::credentials).post(delegation::create_credential),
+            )
+            .route(
+                "/v3/users/{id}/application_credentials/{credential}",
+                get(delegation::credential).delete(delegation::delete_credential),
+            )
+            .route(
+                "/v3/OS-TRUST/trusts",
+                get(delegation::trusts).post(delegation::create_trust),
+            )
+            .route(
+                "/v3/OS-TRUST/trusts/{id}",
+                get(delegation::trust).delete(delegation::delete_trust),
+            )
             .with_state(self)
     }
 

@@ -11,7 +11,8 @@ use super::addresses::next_free;
 use super::attributes::Attributes;
 use super::model::{FixedIp, Meta, NeutronState, Port, fault, missing};
 
-const PORT: [&str; 21] = [
+const PORT: [&str; 22] = [
+    "tags",
     "name",
     "description",
     "network_id",
@@ -36,6 +37,9 @@ const PORT: [&str; 21] = [
 ];
 const NEEDS_SECURITY: &str = "Port security must be enabled and port must have an IP address in order to use security groups.";
 
+/// A wanted address: the subnet, the address, or both.
+pub type Wish = (Option<String>, Option<IpAddr>);
+
 /// A port that the cloud itself makes.
 #[derive(Debug, Clone, Default)]
 pub struct OwnPort {
@@ -50,7 +54,7 @@ pub struct OwnPort {
     /// Kind of user.
     pub device_owner: String,
     /// Wanted addresses; empty means one by choice.
-    pub fixed_ips: Vec<(Option<String>, Option<IpAddr>)>,
+    pub fixed_ips: Vec<Wish>,
     /// Security groups; `None` means the project's default one (none without port security).
     pub security_groups: Option<Vec<String>>,
     /// Port security; `None` takes the network's.
@@ -117,6 +121,7 @@ impl NeutronState {
             body.text("description")
                 .clone_into(&mut port.meta.description);
             port.admin_state_up = body.flag("admin_state_up").unwrap_or(true);
+            port.meta.tags = body.texts("tags").unwrap_or_default();
             if let Some(mac) = body.some_text("mac_address") {
                 mac.to_ascii_lowercase().clone_into(&mut port.mac_address);
             }
@@ -151,7 +156,7 @@ impl NeutronState {
         let fixed_ips = self.allocate(&wish.network_id, &wish.fixed_ips)?;
         let security_groups = match &wish.security_groups {
             Some(groups) => groups.clone(),
-            None if port_security && !wish.project_id.is_empty() && !fixed_ips.is_empty() => {
+            None if port_security && !wish.project_id.is_empty() => {
                 vec![self.ensure_default_group(mint, &wish.project_id)]
             }
             None => Vec::new(),
@@ -309,11 +314,7 @@ impl NeutronState {
             .collect()
     }
 
-    fn allocate(
-        &self,
-        network_id: &str,
-        wanted: &[(Option<String>, Option<IpAddr>)],
-    ) -> Result<Vec<FixedIp>, ApiError> {
+    fn allocate(&self, network_id: &str, wanted: &[Wish]) -> Result<Vec<FixedIp>, ApiError> {
         let subnets: Vec<_> = self
             .subnets
             .values()
@@ -380,8 +381,8 @@ impl NeutronState {
                 }
                 Some(ip) => *ip,
                 None => next_free(&subnet.pools, &taken).ok_or_else(|| {
-                    let text = format!("No more IP addresses available for subnet {id}.");
-                    fault(409, "IpAddressGenerationFailureForSubnet", text)
+                    let text = format!("No more IP addresses available on network {network_id}.");
+                    fault(409, "IpAddressGenerationFailure", text)
                 })?,
             };
             out.push(FixedIp {
@@ -394,10 +395,9 @@ impl NeutronState {
 
     fn known_groups(&self, project: &str, groups: &[String]) -> Result<(), ApiError> {
         match groups.iter().find(|id| {
-            !self
-                .groups
+            self.groups
                 .get(*id)
-                .is_some_and(|g| g.meta.project_id == project)
+                .is_none_or(|g| g.meta.project_id != project)
         }) {
             Some(id) => Err(missing("security-groups", id)),
             None => Ok(()),
@@ -431,9 +431,7 @@ fn apply_extras(port: &mut Port, body: Attributes<'_>) {
     }
 }
 
-fn wanted_addresses(
-    list: Option<&[Value]>,
-) -> Result<Vec<(Option<String>, Option<IpAddr>)>, ApiError> {
+fn wanted_addresses(list: Option<&[Value]>) -> Result<Vec<Wish>, ApiError> {
     let one = |wish: &Value| {
         let subnet = wish["subnet_id"].as_str().map(str::to_owned);
         let ip = match wish["ip_address"].as_str() {

@@ -127,12 +127,12 @@ impl NeutronState {
         let wanted = info["network_id"]
             .as_str()
             .filter(|network| !network.is_empty());
-        if let Some(network) = wanted {
-            if !self.network(caller, network)?.external {
-                return Err(bad(format!(
-                    "Network {network} is not an external network."
-                )));
-            }
+        if let Some(network) = wanted
+            && !self.network(caller, network)?.external
+        {
+            return Err(bad(format!(
+                "Network {network} is not an external network."
+            )));
         }
         if old_network.as_deref() != wanted {
             if let Some(network) = &old_network

@@ -193,7 +193,7 @@ impl Neutron {
                     let meta = s.meta_mut(of.path, caller, id)?;
                     meta.tags.clone_from(&wanted);
                     meta.touch(now);
-                    Ok(())
+                    Ok::<(), ApiError>(())
                 })?;
                 Ok(Answer::json(200, json!({"tags": wanted})))
             }
@@ -218,7 +218,7 @@ impl Neutron {
                         meta.tags.push((*tag).to_owned());
                         meta.touch(now);
                     }
-                    Ok(())
+                    Ok::<(), ApiError>(())
                 })?;
                 Ok(Answer::json(201, Value::Null))
             }

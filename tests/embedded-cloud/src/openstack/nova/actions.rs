@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 use super::super::ApiError;
 use super::super::ask::{Answer, Ask};
 use super::super::neutron::Neutron;
-use super::Nova;
 use super::model::{Server, bad, conflict, missing};
 use super::text::shown;
 use super::views::View;
+use super::{Nova, attachments};
 
 fn find(nova: &Nova, ask: &Ask, id: &str) -> Result<Server, ApiError> {
     let project = (!ask.caller.is_admin).then_some(ask.caller.project_id.as_str());
@@ -85,17 +85,8 @@ pub(super) fn server(
             200,
             json!({"security_groups": security_groups(ask, &server)}),
         )),
-        (&Method::GET, ["os-volume_attachments"]) => {
-            let volumes: Vec<Value> = server
-                .disks
-                .iter()
-                .zip("abcdefghijklmnopqrstuvwxyz".chars())
-                .filter_map(|(disk, letter)| {
-                    let volume = disk.volume_id.as_ref()?;
-                    Some(json!({"id": volume, "volumeId": volume, "serverId": id, "device": format!("/dev/vd{letter}")}))
-                })
-                .collect();
-            Ok(Answer::json(200, json!({"volumeAttachments": volumes})))
+        (_, ["os-volume_attachments", rest @ ..]) => {
+            attachments::answer(nova, ask, view, &server, rest)
         }
         (_, ["metadata", rest @ ..]) => metadata(nova, ask, &server, rest),
         (_, ["tags", rest @ ..]) => tags(nova, ask, &server, rest),

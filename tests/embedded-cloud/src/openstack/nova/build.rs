@@ -10,7 +10,7 @@ use super::super::{Build, Cloud};
 use super::Nova;
 use super::model::{Server, ServerFault};
 
-pub(super) const HOSTS: u64 = 8;
+pub(crate) const HOSTS: u64 = 8;
 const NO_VALID_HOST: &str = "No valid host was found. ";
 
 impl Nova {

@@ -95,10 +95,10 @@ pub(super) fn create(nova: &Arc<Nova>, ask: &Ask) -> Result<Answer, ApiError> {
             .group
             .as_ref()
             .and_then(|id| state.groups.get_mut(id))
+            && group_limit >= 0
+            && group.members.len() as u64 + count > group_limit.unsigned_abs()
         {
-            if group_limit >= 0 && group.members.len() as u64 + count > group_limit.unsigned_abs() {
-                return Err(forbidden("Quota exceeded, too many servers in group"));
-            }
+            return Err(forbidden("Quota exceeded, too many servers in group"));
         }
         let mut ids = Vec::new();
         for index in 1..=count {
@@ -254,7 +254,12 @@ fn check_schema(ask: &Ask, body: &Map<String, Value>) -> Result<(), ApiError> {
                 &format!("{} is too long", repr(data)),
             ));
         }
-        if STANDARD.decode(text.trim_end()).is_err() {
+        // As Python decodes it: what is not of the alphabet is skipped, the padding counts.
+        let clean: String = text
+            .chars()
+            .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '='))
+            .collect();
+        if STANDARD.decode(&clean).is_err() {
             return Err(invalid(
                 "user_data",
                 data,
@@ -281,10 +286,11 @@ fn look_up(nova: &Arc<Nova>, ask: &Ask, body: &Map<String, Value>) -> Result<Par
             return Err(bad("Invalid key_name provided."));
         }
     }
-    if let Some(zone) = body.get("availability_zone").and_then(Value::as_str) {
-        if zone != "nova" && !zone.starts_with("nova:") {
-            return Err(bad("The requested availability zone is not available"));
-        }
+    if let Some(zone) = body.get("availability_zone").and_then(Value::as_str)
+        && zone != "nova"
+        && !zone.starts_with("nova:")
+    {
+        return Err(bad("The requested availability zone is not available"));
     }
     let disks = disks(body.get("block_device_mapping_v2"))?;
     let boots_from_volume = disks.iter().any(|d| d.boot_index == 0);

@@ -9,11 +9,13 @@ use serde_json::{Map, Value, json};
 use super::{Cloud, Persist, Service, ServiceKind, Store, ask, seed};
 
 mod actions;
+mod attachments;
 mod build;
 mod create;
 mod groups;
 pub mod keypairs;
 pub mod model;
+mod operator;
 mod routes;
 pub mod text;
 mod views;
@@ -21,6 +23,7 @@ mod views;
 #[cfg(test)]
 mod tests;
 
+pub(super) use build::HOSTS;
 use model::{Flavor, Keypair, NovaState};
 
 const TEST_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKpyTQg6eG7VfXsZ0N0qg0wE2bD4tVvL1eQm9X0p3n5c test@testcloud";

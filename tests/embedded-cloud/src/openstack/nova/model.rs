@@ -276,6 +276,9 @@ pub(super) fn conflict(message: impl Into<String>) -> ApiError {
     fault(409, "conflictingRequest", message)
 }
 
+/// A resource with what is asked, used and allowed.
+type Asked = (&'static str, u64, u64, i64);
+
 impl NovaState {
     /// The limit of a project for a resource.
     #[must_use]
@@ -321,7 +324,7 @@ impl NovaState {
             ("instances", count),
             ("ram", flavor.ram * count),
         ];
-        let over: Vec<(&str, u64, u64, i64)> = wanted
+        let over: Vec<Asked> = wanted
             .into_iter()
             .map(|(name, asked)| {
                 (
@@ -336,9 +339,8 @@ impl NovaState {
         if over.is_empty() {
             return Ok(());
         }
-        let join = |part: &dyn Fn(&(&str, u64, u64, i64)) -> String| {
-            over.iter().map(part).collect::<Vec<_>>().join(", ")
-        };
+        let join =
+            |part: &dyn Fn(&Asked) -> String| over.iter().map(part).collect::<Vec<_>>().join(", ");
         let names = join(&|o| o.0.to_owned());
         Err(forbidden(format!(
             "Quota exceeded for {names}: Requested {}, but already used {} of {} {names}",

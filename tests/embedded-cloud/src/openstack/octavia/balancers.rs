@@ -364,14 +364,8 @@ fn make_vip(
             ..OwnPort::default()
         };
         let port = s.add_port(&mint, &wish).map_err(|error| {
-            fault(
-                if error.status().as_u16() == 409 {
-                    409
-                } else {
-                    500
-                },
-                error.message(),
-            )
+            let text = error.message();
+            fault(500, format!("Provider '{provider}' reports error: {text}"))
         })?;
         let address = s
             .ports

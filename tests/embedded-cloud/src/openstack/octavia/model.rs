@@ -315,13 +315,13 @@ impl OctaviaState {
         pool: Option<&str>,
         now: DateTime<Utc>,
     ) -> Result<(), ApiError> {
-        if let Some(pool) = pool.and_then(|id| self.parts.get(id)) {
-            if pool.provisioning != "ACTIVE" {
-                return Err(fault(
-                    409,
-                    format!("Pool {} is immutable and cannot be updated.", pool.id),
-                ));
-            }
+        if let Some(pool) = pool.and_then(|id| self.parts.get(id))
+            && pool.provisioning != "ACTIVE"
+        {
+            return Err(fault(
+                409,
+                format!("Pool {} is immutable and cannot be updated.", pool.id),
+            ));
         }
         let lb = self
             .balancers

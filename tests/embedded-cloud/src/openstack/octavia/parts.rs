@@ -42,8 +42,16 @@ impl Octavia {
         pool: Option<&str>,
         rest: &[&str],
     ) -> Result<Answer, ApiError> {
-        if let Some(pool) = pool {
-            self.part(ask, Kind::Pool, pool)?;
+        if let Some(pool) = pool
+            && let Err(error) = self.part(ask, Kind::Pool, pool)
+        {
+            // The pool is looked up before the API's own error handler is in place.
+            if error.status() == http::StatusCode::NOT_FOUND {
+                let body =
+                    json!({"code": 404, "title": "Bad Request", "description": error.message()});
+                return Ok(Answer::json(404, body));
+            }
+            return Err(error);
         }
         let mine = |part: &&Part| {
             part.kind == kind
@@ -121,11 +129,10 @@ impl Octavia {
             .map(str::to_owned);
         let listener = text("listener_id").filter(|_| kind == Kind::Pool);
         let balancer = match (kind, text("loadbalancer_id"), listener, &pool) {
-            (Kind::Listener, Some(id), ..) => id.to_owned(),
             (Kind::Pool, _, Some(listener), _) => {
                 self.part(ask, Kind::Listener, listener)?.balancer_id
             }
-            (Kind::Pool, Some(id), None, _) => id.to_owned(),
+            (Kind::Listener | Kind::Pool, Some(id), None, _) => id.to_owned(),
             (Kind::Pool, None, None, _) => {
                 return Err(fault(
                     400,
@@ -136,17 +143,12 @@ impl Octavia {
                 self.part(ask, Kind::Pool, pool)?.balancer_id
             }
             _ => {
-                let what = if kind == Kind::Listener {
+                let key = if kind == Kind::Listener {
                     "loadbalancer_id"
                 } else {
                     "pool_id"
                 };
-                return Err(fault(
-                    400,
-                    format!(
-                        "Invalid input for field/attribute {what}. Value: 'None'. Mandatory field missing."
-                    ),
-                ));
+                return Err(mandatory(key));
             }
         };
         let lb = self.balancer(ask, &balancer)?;
@@ -329,6 +331,14 @@ fn unlocked(s: &OctaviaState, balancer: &str, pool: Option<&str>) -> Result<(), 
     Ok(())
 }
 
+fn mandatory(name: &str) -> ApiError {
+    let why = "Mandatory field missing.";
+    fault(
+        400,
+        format!("Invalid input for field/attribute {name}. Value: 'None'. {why}"),
+    )
+}
+
 fn unknown_attribute(kind: Kind, key: &str) -> ApiError {
     let argument = if kind == Kind::Monitor {
         "health_monitor"
@@ -366,12 +376,7 @@ fn read_fields(kind: Kind, body: &Map<String, Value>) -> Result<Map<String, Valu
             (Some(value), _) => value.clone(),
             (None, Some(default)) => default,
             (None, None) => {
-                return Err(fault(
-                    400,
-                    format!(
-                        "Invalid input for field/attribute {name}. Value: 'None'. Mandatory field missing."
-                    ),
-                ));
+                return Err(mandatory(name));
             }
         };
         fields.insert(name.to_owned(), value);
@@ -398,14 +403,30 @@ fn check_values(kind: Kind, fields: &mut Map<String, Value>) -> Result<(), ApiEr
             ));
         }
     }
-    if let Some(port) = fields.get("protocol_port") {
-        if !port.as_u64().is_some_and(|n| (1..=65535).contains(&n)) {
-            return Err(fault(
-                400,
-                format!(
-                    "Invalid input for field/attribute protocol_port. Value: '{port}'. Value should be lower or equal to 65535"
-                ),
-            ));
+    if let Some(port) = fields.get("protocol_port")
+        && !port.as_u64().is_some_and(|n| (1..=65535).contains(&n))
+    {
+        return Err(fault(
+            400,
+            format!(
+                "Invalid input for field/attribute protocol_port. Value: '{port}'. Value should be lower or equal to 65535"
+            ),
+        ));
+    }
+    if kind == Kind::Pool {
+        const KNOWN: [&str; 4] = [
+            "LEAST_CONNECTIONS",
+            "ROUND_ROBIN",
+            "SOURCE_IP_PORT",
+            "SOURCE_IP",
+        ];
+        let algorithm = text(fields, "lb_algorithm");
+        if !KNOWN.contains(&algorithm.as_str()) {
+            let why = format!("Value should be one of: {}", KNOWN.join(", "));
+            let text = format!(
+                "Invalid input for field/attribute lb_algorithm. Value: '{algorithm}'. {why}"
+            );
+            return Err(fault(400, text));
         }
     }
     if kind == Kind::Monitor {
