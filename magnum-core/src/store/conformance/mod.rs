@@ -16,8 +16,8 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// The name of the first case that failed, and why.
 pub async fn run<F, S>(fresh: F) -> Result<Vec<&'static str>, String>
 where
-    F: Fn() -> S,
-    S: Future<Output = Arc<dyn Store>>,
+    F: Fn() -> S + Send + Sync,
+    S: Future<Output = Arc<dyn Store>> + Send,
 {
     let mut names = Vec::new();
     macro_rules! cases {
