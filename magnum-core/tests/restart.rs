@@ -66,3 +66,43 @@ async fn an_engine_that_dies_again_and_again_goes_on_where_it_was() {
     assert_eq!(cluster.status, Status::CREATE_COMPLETE);
     assert!(engine.resize(&cx, "prod", Resize::to(6)).await.is_ok());
 }
+
+#[tokio::test]
+async fn ms_04_nothing_secret_is_in_the_file_or_its_log() {
+    use magnum_core::Secret;
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("magnum.db");
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path).await.unwrap());
+    let cloud = MemoryCloud::new();
+    cloud.set_polls_until_ready(0);
+    let engine = engine(Arc::clone(&store), cloud, 1, EngineConfig::default());
+    let cx = RequestContext::new("demo", "alice");
+    let created = create(&engine, &cx, "prod", 1, 1).await;
+    while engine.run_due().await.unwrap() > 0 {}
+    let known = b"a-very-known-private-key";
+    let secrets = engine.secret_store();
+    let secret = Secret::new(known.to_vec());
+    secrets
+        .put(created.cluster.id, "pki.ca", secret)
+        .await
+        .unwrap();
+    let read = secrets.get(created.cluster.id, "pki.ca").await.unwrap();
+    assert_eq!(read.unwrap().expose(), known);
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(dir.path()).unwrap() {
+        let content = std::fs::read(entry.unwrap().path()).unwrap();
+        bytes += content.len();
+        // The driver's memo is a JSON text with this key in it; sealed, it is not.
+        for plain in [&known[..], b"\"leaving\":"] {
+            assert!(!content.windows(plain.len()).any(|part| part == plain));
+        }
+    }
+    assert!(bytes > 10_000);
+    let moved = store
+        .memo(created.cluster.id, "cluster")
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(!moved.is_empty());
+}

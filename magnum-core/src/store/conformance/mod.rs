@@ -5,6 +5,9 @@ mod samples;
 
 use std::sync::Arc;
 
+#[cfg(feature = "postgres")]
+pub use super::postgres::fresh_schema;
+
 use super::Store;
 
 /// What went wrong in a case.
@@ -77,7 +80,7 @@ mod tests {
             return;
         };
         let fresh = || async {
-            let url = crate::store::postgres::fresh_schema(&url).await.unwrap();
+            let url = fresh_schema(&url).await.unwrap();
             let store = crate::store::PostgresStore::connect(&url, 8).await.unwrap();
             Arc::new(store) as Arc<dyn Store>
         };

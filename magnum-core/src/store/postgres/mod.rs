@@ -26,8 +26,8 @@ mod rows;
 #[path = "../sql/writes.rs"]
 mod writes;
 
-#[cfg(test)]
-pub(crate) use open::fresh_schema;
+#[cfg(any(test, feature = "conformance"))]
+pub use open::fresh_schema;
 
 use std::sync::Arc;
 
