@@ -1,4 +1,4 @@
-//! The proof that a [`Store`](super::Store) keeps its contract: the same cases for every implementation.
+//! The proof that a store keeps the contract of [`Store`]: the same cases for every implementation.
 
 mod cases;
 mod samples;
