@@ -525,3 +525,42 @@ async fn events_are_watched_with_resume() {
     assert_eq!(next.seq, seen[3]);
     finished(engine, cx, created.operation.id).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn sp_02_finished_clusters_are_looked_at_in_the_slow_round_only() {
+    let bench = Bench::new();
+    let (engine, cx) = (&bench.engine, &bench.cx);
+    ready(&bench, 2).await;
+    tokio::time::sleep(Duration::from_secs(1300)).await;
+    let before = bench.cloud.calls();
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    let looks = bench.cloud.calls() - before;
+    assert!(
+        (30..=42).contains(&looks),
+        "two looks at three nodes every ten minutes: {looks}"
+    );
+    let victim = engine
+        .node_group(cx, "prod", "default-worker")
+        .await
+        .unwrap()
+        .members[0]
+        .clone();
+    bench.cloud.remove_by_hand(&victim.name);
+    tokio::time::sleep(Duration::from_secs(700)).await;
+    let cluster = engine.cluster(cx, "prod").await.unwrap();
+    assert_eq!(
+        cluster.health,
+        magnum_core::Health::Unhealthy,
+        "drift is found"
+    );
+    let group = engine
+        .node_group(cx, "prod", "default-worker")
+        .await
+        .unwrap();
+    assert!(
+        group
+            .members
+            .iter()
+            .any(|m| m.phase == magnum_core::MemberPhase::NotReady)
+    );
+}
