@@ -50,6 +50,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<bool, Failure> {
             data: &data,
             platform: &platform,
             log: &mut log,
+            seen: platform.engine.last_event().await?,
         };
         tokio::select! {
             result = journey.travel() => result.map(|()| true),
@@ -76,6 +77,8 @@ struct Journey<'a> {
     data: &'a DataDirectory,
     platform: &'a Platform,
     log: &'a mut ProgressLog,
+    /// The number of the last event that was shown.
+    seen: u64,
 }
 
 impl Journey<'_> {
@@ -226,14 +229,18 @@ impl Journey<'_> {
         let engine = &self.platform.engine;
         let caller = &self.platform.caller;
         let what = operation.change.kind();
-        if operation.outcome != Some(Outcome::Succeeded) {
+        let mut events = engine.watch(caller, self.seen);
+        if !engine.operation(caller, operation.id).await?.is_ended() {
             self.log.line(&format!("{what}: accepted"));
-            let mut events = engine.watch(caller, engine.last_event().await?);
-            while !engine.operation(caller, operation.id).await?.is_ended() {
-                let Some(event) = events.next().await else { break };
+            while let Some(event) = events.next().await {
                 let event = event?;
+                self.seen = event.seq;
                 if event.cluster == operation.cluster {
                     self.show(&event.kind);
+                }
+                let ended = matches!(event.kind, EventKind::OperationEnded { .. });
+                if ended && event.operation == Some(operation.id) {
+                    break;
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use magnum_certs::{Envelope, load_or_create_sealing_key};
-use magnum_core::store::MemoryStore;
+use magnum_core::store::SqliteStore;
 use magnum_core::{Engine, EngineConfig, RequestContext};
 use magnum_driver_k8s_ironic::IronicDriver;
 use magnum_driver_k8s_nova::NovaDriver;
@@ -64,7 +64,7 @@ impl Platform {
         settings.lease = Duration::from_secs(5);
         let sessions = Arc::new(session);
         let engine = Engine::builder()
-            .store(Arc::new(MemoryStore::new()))
+            .store(Arc::new(SqliteStore::open(data.database()).await?))
             .sealer(Arc::new(Envelope::new(load_or_create_sealing_key(&data.key())?)))
             .driver(Arc::new(NovaDriver::new(sessions.clone(), config.clone())))
             .driver(Arc::new(IronicDriver::new(sessions, config)))

@@ -7,7 +7,7 @@ use magnum_core::NodeGroup;
 pub(crate) fn nodes(groups: &[NodeGroup]) -> Table {
     let mut table = Table::new();
     table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_header(["NODE GROUP", "ROLE", "NODES", "NODE", "STATE", "VERSION", "ADDRESSES"]);
     for group in groups {

@@ -37,7 +37,7 @@ pub async fn open_engine(
     let mut settings = EngineConfig::default();
     settings.lease = Duration::from_secs(5);
     Ok(Engine::builder()
-        .store(Arc::new(SqliteStore::open(&folder.join("magnum.db")).await?))
+        .store(Arc::new(SqliteStore::open(folder.join("magnum.db")).await?))
         .sealer(Arc::new(Envelope::new(load_or_create_sealing_key(&folder.join("key"))?)))
         .driver(Arc::new(NovaDriver::new(sessions.clone(), config.clone())))
         .driver(Arc::new(IronicDriver::new(sessions, config)))

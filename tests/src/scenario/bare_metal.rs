@@ -66,7 +66,8 @@ pub async fn bare_metal_group_in_a_vm_cluster(bench: Bench) -> Result<(), Failur
 async fn make_network(bench: &Bench) -> Result<StackRef, Failure> {
     let session = &bench.project.session;
     let content = StackContent::new(Document::parse(GIVEN)?);
-    let stack = session.send(CreateStack::new("given", content)).await?;
+    let created = session.send(CreateStack::new("given", content)).await?;
+    let stack = created.stack;
     for _ in 0..240 {
         let shown = session.send(ShowStack::new(stack.clone())).await?;
         if !shown.status.is_in_progress() {
