@@ -3,6 +3,8 @@
 //! Callers use the names at this crate's root. Authors of drivers use [`driver`]; a caller never needs it.
 
 mod clock;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod driver;
 mod engine;
 mod error;

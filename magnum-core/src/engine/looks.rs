@@ -5,7 +5,7 @@ use tokio::task::JoinSet;
 use super::Engine;
 use crate::driver::{Capability, ClusterView};
 use crate::event::EventKind;
-use crate::id::ClusterId;
+use crate::id::{ClusterId, OperationId};
 use crate::operation::Draft;
 use crate::state::Health;
 use crate::store::StoreError;
@@ -37,7 +37,7 @@ impl Engine {
         let Ok(driver) = self.driver_of(&record.view) else {
             return;
         };
-        let cx = self.reading_context(&record.view);
+        let cx = self.reading_context(&record.view, OperationId::from_uuid(uuid::Uuid::nil()));
         let mut seen = Vec::new();
         for group in &record.view.node_groups {
             let call = driver.members(&cx, &record.view, group.id);

@@ -155,6 +155,30 @@ impl Engine {
         }
     }
 
+    /// Calls the driver once more for an operation that has ended, as an engine would whose word of the end was lost. Nothing can be
+    /// written by it.
+    #[cfg(feature = "conformance")]
+    pub(crate) async fn advance_again(
+        &self,
+        cx: &super::RequestContext,
+        id: crate::id::OperationId,
+    ) -> Result<(), crate::error::Error> {
+        let operation = self.operation(cx, id).await?;
+        let missing = || crate::error::Error::not_found("cluster", operation.cluster.to_string());
+        let record = self.0.store.load(operation.cluster).await?;
+        let record = record.ok_or_else(missing)?;
+        let driver = self.driver_of(&record.view)?;
+        let reading = self.reading_context(&record.view, operation.id);
+        match driver
+            .advance(&reading, &record.view, &operation.change)
+            .await
+        {
+            // The lease is gone, so a driver that wants to write is stopped before any effect, as it would be for a zombie.
+            Ok(_) | Err(DriverError::Checkpoint(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn driver_context(&self, operation: &Operation, lease: Lease) -> DriverContext {
         let port = LeasedPort {
             inner: Arc::clone(&self.0),
@@ -174,7 +198,11 @@ impl Engine {
     }
 
     /// A context outside any operation: memos can be read, nothing can be written.
-    pub(super) fn reading_context(&self, view: &ClusterView) -> DriverContext {
+    pub(super) fn reading_context(
+        &self,
+        view: &ClusterView,
+        operation: crate::id::OperationId,
+    ) -> DriverContext {
         let port = LeasedPort {
             inner: Arc::clone(&self.0),
             cluster: view.cluster.id,
@@ -183,7 +211,7 @@ impl Engine {
         };
         let now = self.0.clock.now();
         DriverContext::new(
-            crate::id::OperationId::from_uuid(uuid::Uuid::nil()),
+            operation,
             view.cluster.id,
             now + self.0.config.advance_timeout,
             false,

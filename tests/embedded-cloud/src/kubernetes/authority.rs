@@ -42,7 +42,6 @@ impl fmt::Debug for CaMaterial {
 pub(crate) struct Authority {
     roots: Vec<CertificateDer<'static>>,
     issuer: Issuer<'static, KeyPair>,
-    ca_pem: String,
 }
 
 impl fmt::Debug for Authority {
@@ -68,21 +67,12 @@ impl Authority {
             .clone();
         let issuer =
             Issuer::from_ca_cert_der(&mine, key).map_err(|e| format!("ca.crt cannot sign: {e}"))?;
-        Ok(Self {
-            roots,
-            issuer,
-            ca_pem: ca_pem.to_owned(),
-        })
+        Ok(Self { roots, issuer })
     }
 
     /// Certificates that clients may chain to.
     pub(crate) fn roots(&self) -> &[CertificateDer<'static>] {
         &self.roots
-    }
-
-    /// `ca.crt` as given.
-    pub(crate) fn ca_pem(&self) -> &str {
-        &self.ca_pem
     }
 
     /// A server certificate for these names and addresses, with its key.
@@ -133,6 +123,7 @@ impl Authority {
     }
 
     /// A client certificate and key (both PEM) for an identity.
+    #[cfg(test)]
     pub(crate) fn client(&self, name: &str, group: &str) -> Result<(String, String), String> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, name);

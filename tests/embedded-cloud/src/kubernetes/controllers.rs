@@ -134,7 +134,7 @@ fn schedule(core: &Core, seen: &Snapshot) -> Result<(), ApiError> {
                 })?;
             }
             Err(why) => change_pod(core, pod, |p| {
-                set_condition(p, "PodScheduled", "False", "Unschedulable", &why)
+                set_condition(p, "PodScheduled", "False", "Unschedulable", &why);
             })?,
         }
     }
@@ -164,7 +164,7 @@ fn run_pods(core: &Core, starting: &mut HashMap<String, i64>) -> Result<(), ApiE
         if state == "Unknown" {
             if eviction::is_ready(pod) {
                 change_pod(core, pod, |p| {
-                    set_condition(p, "Ready", "False", "NodeLost", "the node is not reachable")
+                    set_condition(p, "Ready", "False", "NodeLost", "the node is not reachable");
                 })?;
             }
             continue;

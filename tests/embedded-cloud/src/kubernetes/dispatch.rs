@@ -174,13 +174,6 @@ fn resource(
         agent: text(header::USER_AGENT),
         body,
     };
-    if call.content_type.contains("protobuf") {
-        return Err(ApiError::new(
-            415,
-            "UnsupportedMediaType",
-            "this server speaks JSON only",
-        ));
-    }
     if !call.path.sub.is_empty() {
         return subresources::handle(&call);
     }

@@ -89,7 +89,7 @@ pub(crate) fn strategic_patch(target: &mut Value, patch: &Value) {
                 into.shift_remove(key);
             }
             Value::Array(items) => {
-                strategic_list(key, into.entry(key.clone()).or_insert(Value::Null), items)
+                strategic_list(key, into.entry(key.clone()).or_insert(Value::Null), items);
             }
             _ => strategic_patch(into.entry(key.clone()).or_insert(Value::Null), value),
         }

@@ -20,6 +20,7 @@ mod kubectl_tests;
 mod merge;
 mod objects;
 mod placement;
+mod protobuf;
 mod request;
 mod resources;
 #[cfg(test)]
@@ -34,6 +35,16 @@ mod watch;
 mod workloads;
 
 pub(crate) use answer::now;
+#[cfg(test)]
+pub(crate) use authority::Authority;
 pub use authority::CaMaterial;
-pub(crate) use authority::{Authority, holds_key};
+pub(crate) use authority::holds_key;
+pub(crate) use controllers::report_running;
+pub(crate) use dispatch::respond;
+pub(crate) use identity::Identity;
+pub(crate) use placement::node_ready;
 pub use server::{ApiServer, ApiServerConfig};
+pub(crate) use store::Key;
+
+/// The state of an API server, shared.
+pub(crate) type CoreHandle = std::sync::Arc<core::Core>;

@@ -118,10 +118,9 @@ pub(crate) fn prepare_new(
     if resource.keeps_status()
         && !matches!(resource.kind.as_str(), "Node" | "APIService")
         && resource_is_builtin(resource)
+        && let Some(map) = object.as_object_mut()
     {
-        if let Some(map) = object.as_object_mut() {
-            map.shift_remove("status");
-        }
+        map.shift_remove("status");
     }
     fill_in(core, who, &mut object);
     validate(resource, &object)?;
@@ -317,10 +316,10 @@ pub(crate) fn prepare_change(
     {
         new["spec"]["clusterIP"] = old["spec"]["clusterIP"].clone();
     }
-    if new["spec"] != old["spec"] {
-        if let Some(generation) = old["metadata"]["generation"].as_u64() {
-            new["metadata"]["generation"] = (generation + 1).into();
-        }
+    if new["spec"] != old["spec"]
+        && let Some(generation) = old["metadata"]["generation"].as_u64()
+    {
+        new["metadata"]["generation"] = (generation + 1).into();
     }
     validate(resource, &new)?;
     Ok(new)

@@ -43,7 +43,16 @@ const C: bool = false;
 const N: bool = true;
 
 /// (group, version, plural, kind, namespaced, short names)
-const KNOWN: &[(&str, &str, &str, &str, bool, &[&str])] = &[
+type Known = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    bool,
+    &'static [&'static str],
+);
+
+const KNOWN: &[Known] = &[
     ("", "v1", "namespaces", "Namespace", C, &["ns"]),
     ("", "v1", "nodes", "Node", C, &["no"]),
     (
@@ -362,15 +371,6 @@ impl Resources {
     /// By the key of the store.
     pub(crate) fn by_table(&self, table: &str) -> Option<Arc<Resource>> {
         self.all.iter().find(|r| r.table() == table).cloned()
-    }
-
-    /// All namespaced tables.
-    pub(crate) fn namespaced_tables(&self) -> Vec<String> {
-        self.all
-            .iter()
-            .filter(|r| r.namespaced)
-            .map(|r| r.table())
-            .collect()
     }
 
     fn group_versions(&self) -> Vec<(&str, &str)> {

@@ -32,10 +32,6 @@ impl Selector {
         Ok(Self(tests))
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The value a `key=value` test demands.
     pub(crate) fn demanded(&self, key: &str) -> Option<&str> {
         self.0.iter().find_map(|t| match t {

@@ -49,6 +49,7 @@ pub struct ApiServer {
     core: Arc<Core>,
     address: SocketAddr,
     stop: watch::Sender<bool>,
+    cut: watch::Sender<u64>,
     task: JoinHandle<()>,
 }
 
@@ -81,16 +82,19 @@ impl ApiServer {
         let address = listener.local_addr().map_err(|e| e.to_string())?;
         let (stop, stopped) = watch::channel(false);
         tokio::spawn(controllers::run(core.clone(), stopped.clone()));
+        let (cut, cuts) = watch::channel(0);
         let task = tokio::spawn(accept(
             listener,
             TlsAcceptor::from(tls),
             core.clone(),
             stopped,
+            cuts,
         ));
         Ok(Self {
             core,
             address,
             stop,
+            cut,
             task,
         })
     }
@@ -103,6 +107,11 @@ impl ApiServer {
 
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
+    }
+
+    /// Breaks all open connections; new ones are still taken.
+    pub fn disconnect(&self) {
+        self.cut.send_modify(|n| *n += 1);
     }
 
     /// Stops and waits until the listener is closed.
@@ -152,6 +161,7 @@ async fn accept(
     tls: TlsAcceptor,
     core: Arc<Core>,
     mut stopped: watch::Receiver<bool>,
+    cuts: watch::Receiver<u64>,
 ) {
     loop {
         let accepted = tokio::select! {
@@ -163,10 +173,13 @@ async fn accept(
             continue;
         };
         let (tls, core, mut stopped) = (tls.clone(), core.clone(), stopped.clone());
+        let mut cut = cuts.clone();
+        cut.mark_unchanged();
         tokio::spawn(async move {
             tokio::select! {
                 () = connection(socket, tls, core) => {}
                 _ = stopped.changed() => {}
+                _ = cut.changed() => {}
             }
         });
     }

@@ -99,6 +99,7 @@ impl Store {
     }
 
     /// The version of the last write.
+    #[cfg(test)]
     pub(crate) fn version(&self) -> u64 {
         self.lock().version
     }
@@ -238,7 +239,6 @@ impl Store {
 
     /// A subscription and the changes after `since` that it will not see again; an error when the
     /// history no longer reaches back so far.
-    #[expect(clippy::type_complexity, reason = "used in one place")]
     pub(crate) fn follow(
         &self,
         since: u64,

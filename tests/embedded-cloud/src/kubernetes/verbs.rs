@@ -18,6 +18,7 @@ use super::merge::{json_patch, merge_patch, strategic_patch};
 use super::objects::{
     check_head, check_namespace, collect_garbage, key_of, prepare_change, prepare_new,
 };
+use super::protobuf;
 use super::request::{Query, ResourcePath};
 use super::resources::Resource;
 use super::selector::Selector;
@@ -55,6 +56,15 @@ impl Call {
 
     /// The sent object: JSON, or YAML for an apply.
     pub(crate) fn object(&self) -> Result<Value, ApiError> {
+        if self.content_type.contains("protobuf") {
+            return protobuf::decode(&self.body).ok_or_else(|| {
+                ApiError::new(
+                    415,
+                    "UnsupportedMediaType",
+                    "this server takes such objects as JSON only",
+                )
+            });
+        }
         let text = std::str::from_utf8(&self.body)
             .map_err(|_| ApiError::bad_request("the body is not UTF-8"))?;
         let json_first = !self.content_type.contains("yaml") || text.trim_start().starts_with('{');
@@ -340,12 +350,10 @@ impl Call {
             return Err(ApiError::bad_request("metadata.managedFields must be nil"));
         }
         let (now, sub, force) = (now(), self.path.sub.as_str(), self.query.is_true("force"));
-        if !sub.is_empty() {
-            if let Some(map) = applied.as_object_mut() {
-                map.retain(|k, _| {
-                    matches!(k.as_str(), "apiVersion" | "kind" | "metadata" | "status")
-                });
-            }
+        if !sub.is_empty()
+            && let Some(map) = applied.as_object_mut()
+        {
+            map.retain(|k, _| matches!(k.as_str(), "apiVersion" | "kind" | "metadata" | "status"));
         }
         if sub.is_empty() && self.core.store.get(&self.key()).is_none() {
             check_namespace(&self.core, &self.resource, &self.path.namespace)?;
@@ -460,10 +468,11 @@ impl Call {
             }
             Ok(Some(marked))
         })?;
-        if let Some(object) = &gone {
-            if options["propagationPolicy"] != "Orphan" && self.core.store.get(key).is_none() {
-                collect_garbage(&self.core, object);
-            }
+        if let Some(object) = &gone
+            && options["propagationPolicy"] != "Orphan"
+            && self.core.store.get(key).is_none()
+        {
+            collect_garbage(&self.core, object);
         }
         Ok(gone)
     }

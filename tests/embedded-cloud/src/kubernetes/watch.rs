@@ -154,10 +154,10 @@ async fn pump(
             Ok(change) if change.version <= seen => {}
             Ok(change) => {
                 seen = change.version;
-                if let Some(bytes) = wanted.see(&change) {
-                    if send.send(bytes).await.is_err() {
-                        return;
-                    }
+                if let Some(bytes) = wanted.see(&change)
+                    && send.send(bytes).await.is_err()
+                {
+                    return;
                 }
             }
             Err(broadcast::error::RecvError::Lagged(_)) => {
