@@ -164,7 +164,19 @@ impl Neutron {
                 "security-group-rules" => s.create_rule(mint, caller, body),
                 _ => s.create_floating_ip(mint, caller, body),
             }?;
-            s.view(of.path, caller, &id)
+            let mut view = s.view(of.path, caller, &id)?;
+            // Answers to POST differ a little from those to GET.
+            match (of.path, view.as_object_mut()) {
+                ("networks", Some(view)) => {
+                    view.insert("is_default".into(), false.into());
+                }
+                ("security-group-rules", Some(view)) => {
+                    view.shift_remove("standard_attr_id");
+                    view.shift_remove("tags");
+                }
+                _ => {}
+            }
+            Ok(view)
         })
     }
 

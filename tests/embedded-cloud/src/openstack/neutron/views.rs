@@ -86,7 +86,7 @@ impl NeutronState {
             view["binding:host_id"] = port.host_id.clone().into();
             view["binding:vif_type"] = if bound { "ovs" } else { "unbound" }.into();
             view["binding:vif_details"] = if bound {
-                json!({"port_filter": true, "connectivity": "l2", "bridge_name": "br-int", "datapath_type": "system"})
+                json!({"port_filter": true, "ovs_create_tap": false, "bound_drivers": {"0": "ovn"}, "connectivity": "l2", "bridge_name": "br-int", "datapath_type": "system"})
             } else {
                 json!({})
             };

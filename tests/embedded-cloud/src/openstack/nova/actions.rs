@@ -98,17 +98,14 @@ fn action(nova: &Arc<Nova>, ask: &Ask, server: &Server) -> Result<Answer, ApiErr
     let Some((name, argument)) = ask.body.as_object().and_then(|body| body.iter().next()) else {
         return Err(bad("Malformed request body"));
     };
-    let refuse = |verb: &str| {
+    let refuse = |verb: &str, allowed: &str| {
         let id = &server.id;
-        Err(match &server.task_state {
-            Some(task) => conflict(format!(
-                "Cannot '{verb}' instance {id} while it is in task_state {task}"
-            )),
-            None => conflict(format!(
-                "Cannot '{verb}' instance {id} while it is in vm_state {}",
-                server.vm_state
-            )),
-        })
+        let (name, state) = match &server.task_state {
+            Some(task) if server.vm_state == allowed => ("task_state", task),
+            _ => ("vm_state", &server.vm_state),
+        };
+        let text = format!("Cannot '{verb}' instance {id} while it is in {name} {state}");
+        Err(conflict(text))
     };
     let idle = server.task_state.is_none();
     let begin = |task: &str, end: &'static str| {
@@ -137,9 +134,9 @@ fn action(nova: &Arc<Nova>, ask: &Ask, server: &Server) -> Result<Answer, ApiErr
             ))
         }
         "os-stop" if server.vm_state == "active" && idle => begin("powering-off", "stopped"),
-        "os-stop" => refuse("stop"),
+        "os-stop" => refuse("stop", "active"),
         "os-start" if server.vm_state == "stopped" && idle => begin("powering-on", "active"),
-        "os-start" => refuse("start"),
+        "os-start" => refuse("start", "stopped"),
         "reboot"
             if idle
                 && (server.vm_state == "active"
@@ -147,7 +144,7 @@ fn action(nova: &Arc<Nova>, ask: &Ask, server: &Server) -> Result<Answer, ApiErr
         {
             begin("rebooting", "active")
         }
-        "reboot" => refuse("reboot"),
+        "reboot" => refuse("reboot", "active"),
         "addSecurityGroup"
         | "removeSecurityGroup"
         | "createImage"
