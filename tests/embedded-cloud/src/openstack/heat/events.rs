@@ -1,7 +1,5 @@
 //! The events of a stack.
 
-use serde_json::Map;
-
 use super::model::{Action, Event, Resource, Stack, Status};
 use super::plugins;
 use crate::openstack::Cloud;
@@ -30,7 +28,6 @@ pub(super) fn resource(cloud: &Cloud, stack: &mut Stack, row: &Resource) {
         ),
         status: row.resource_status(),
         reason: row.reason.clone(),
-        properties: row.properties.clone(),
     };
     push(stack, event);
 }
@@ -45,7 +42,6 @@ pub(super) fn signal(cloud: &Cloud, stack: &mut Stack, row: &Resource, reason: S
         physical_id: row.physical_id.clone(),
         status: format!("{}_{}", Action::Signal, Status::Complete),
         reason,
-        properties: Map::new(),
     };
     push(stack, event);
 }
@@ -69,7 +65,6 @@ pub(super) fn stack(
         physical_id: Some(stack.id.clone()),
         status: stack.stack_status(),
         reason: reason.to_owned(),
-        properties: Map::new(),
     };
     push(stack, event);
 }

@@ -92,7 +92,6 @@ pub(super) struct Event {
     pub(super) physical_id: Option<String>,
     pub(super) status: String,
     pub(super) reason: String,
-    pub(super) properties: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -258,6 +258,8 @@ pub(super) async fn event(
     })?;
     let mut out = view::event(&cloud, &stack, found, false);
     out["resource_type"] = json!(found.resource_type);
-    out["resource_properties"] = json!(found.properties);
+    // Texts are long and events many: the properties are those of the resource as it is now.
+    let properties = stack.current(&resource).map(|row| row.properties.clone());
+    out["resource_properties"] = json!(properties.unwrap_or_default());
     Ok(Json(json!({"event": out})))
 }

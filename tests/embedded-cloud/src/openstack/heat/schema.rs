@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use indexmap::IndexMap;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -24,13 +25,14 @@ pub(super) struct Property {
     #[serde(default)]
     pub(super) constraints: Vec<Value>,
     #[serde(default)]
-    pub(super) schema: Option<HashMap<String, Self>>,
+    pub(super) schema: Option<IndexMap<String, Self>>,
 }
 
 /// One resource type.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct ResourceType {
-    pub(super) properties: HashMap<String, Property>,
+    /// In the order in which Heat checks them.
+    pub(super) properties: IndexMap<String, Property>,
     pub(super) attributes: Vec<String>,
 }
 
@@ -89,7 +91,7 @@ pub(super) fn resolve(
 }
 
 fn object(
-    properties: &HashMap<String, Property>,
+    properties: &IndexMap<String, Property>,
     path: &str,
     given: &Map<String, Value>,
     lookups: &mut Vec<Lookup>,
@@ -98,10 +100,7 @@ fn object(
         return Err(error(path, &format!("Unknown Property {unknown}")));
     }
     let mut out = Map::new();
-    let mut names: Vec<_> = properties.keys().collect();
-    names.sort_unstable();
-    for name in names {
-        let property = &properties[name];
+    for (name, property) in properties {
         let value = match given.get(name) {
             Some(Value::Null) | None => property.default.clone(),
             Some(value) => Some(value.clone()),

@@ -8,14 +8,14 @@ use super::failure::Failure;
 use super::functions::Scope;
 use super::model::Resource;
 use super::plugins::{self, Context, Home};
-use super::template::{self, section};
+use super::template;
 use super::{Heat, client::Client};
 use crate::openstack::Cloud;
 
 /// The scope of one evaluation; attributes were fetched before.
 #[derive(Debug)]
 pub(super) struct Known {
-    template: Value,
+    conditions: Value,
     parameters: Map<String, Value>,
     files: Map<String, Value>,
     home: Home,
@@ -52,9 +52,7 @@ impl Scope for Known {
     }
 
     fn condition(&self, name: &str) -> Option<Value> {
-        section(&self.template, "conditions")
-            .and_then(|c| c.get(name))
-            .cloned()
+        self.conditions.get(name).cloned()
     }
 }
 
@@ -71,6 +69,20 @@ fn attributes(value: &Value, found: &mut BTreeSet<String>) {
                 found.insert(name.to_owned());
             }
             map.values().for_each(|v| attributes(v, found));
+        }
+        _ => {}
+    }
+}
+
+/// Names in `get_file` anywhere in a value.
+fn file_names(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(list) => list.iter().for_each(|v| file_names(v, found)),
+        Value::Object(map) => {
+            if let Some(name) = map.get("get_file").and_then(Value::as_str) {
+                found.insert(name.to_owned());
+            }
+            map.values().for_each(|v| file_names(v, found));
         }
         _ => {}
     }
@@ -126,7 +138,9 @@ impl Heat {
         let mut fetched = BTreeSet::new();
         attributes(value, &mut fetched);
         let (home, _) = self.home(stack)?;
-        let (template, parameters, files, found) = self.state.read(|s| {
+        let mut named = BTreeSet::new();
+        file_names(value, &mut named);
+        let (conditions, parameters, files, found) = self.state.read(|s| {
             let stack = s
                 .stacks
                 .get(stack)
@@ -135,14 +149,18 @@ impl Heat {
                 .iter()
                 .filter_map(|n| stack.current(n).cloned())
                 .collect();
-            Ok::<_, Failure>((
-                stack.template.clone(),
-                stack.parameters.clone(),
-                stack.files.clone(),
-                found,
-            ))
+            let used = stack.files.iter().filter(|(name, _)| named.contains(*name));
+            let files: Map<_, _> = used
+                .map(|(name, text)| (name.clone(), text.clone()))
+                .collect();
+            let conditions = stack
+                .template
+                .get("conditions")
+                .cloned()
+                .unwrap_or(Value::Null);
+            let parameters = template::parameters(&stack.template, &stack.parameters)?;
+            Ok::<_, Failure>((conditions, parameters, files, found))
         })?;
-        let parameters = template::parameters(&template, &parameters)?;
         let mut rows = HashMap::new();
         for row in found {
             let live = if fetched.contains(&row.name) && row.physical_id.is_some() {
@@ -156,7 +174,7 @@ impl Heat {
             rows.insert(row.name.clone(), (row, live));
         }
         Ok(Known {
-            template,
+            conditions,
             parameters,
             files,
             home,
