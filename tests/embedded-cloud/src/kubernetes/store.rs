@@ -82,6 +82,8 @@ impl Store {
                     None => table.remove(&(line.s, line.n)),
                 };
             }
+            // Renewals of leases are not in the journal; their versions must not come again.
+            inner.version += 1000;
             inner.forgotten = inner.version;
             inner.journal = Some(journal);
             inner.compact()?;

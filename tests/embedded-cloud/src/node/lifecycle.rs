@@ -102,23 +102,20 @@ pub(crate) async fn tick(shared: &Arc<Shared>, cluster: &Arc<Cluster>, heartbeat
         match away {
             None => {
                 let networked = !r.needs_cni || with_cni.contains(&r.node_name) || was_ready(&node);
-                edit_node(core, &key, |n| {
-                    match (r.never_ready, networked) {
-                        (true, _) => set_ready(
-                            n,
-                            "False",
-                            "KubeletNotReady",
-                            "PLEG is not healthy: scripted",
-                        ),
-                        (false, false) => set_ready(n, "False", "KubeletNotReady", NO_CNI),
-                        (false, true) => {
-                            set_ready(n, "True", "KubeletReady", "kubelet is posting ready status");
+                let (status, reason, message) = match (r.never_ready, networked) {
+                    (true, _) => ("False", "KubeletNotReady", "PLEG is not healthy: scripted"),
+                    (false, false) => ("False", "KubeletNotReady", NO_CNI),
+                    (false, true) => ("True", "KubeletReady", "kubelet is posting ready status"),
+                };
+                let waits = !provider.is_empty() && has_taint(&node, UNINITIALIZED);
+                if waits || !is_settled(&node, status, message) {
+                    edit_node(core, &key, |n| {
+                        set_ready(n, status, reason, message);
+                        if waits {
+                            initialise(n, r);
                         }
-                    }
-                    if !provider.is_empty() {
-                        initialise(n, r);
-                    }
-                });
+                    });
+                }
                 if heartbeat {
                     renew_lease(core, &r.node_name);
                 }
@@ -136,14 +133,12 @@ pub(crate) async fn tick(shared: &Arc<Shared>, cluster: &Arc<Cluster>, heartbeat
                 }
             }
             Some(time) if time >= grace => {
-                edit_node(core, &key, |n| {
-                    set_ready(
-                        n,
-                        "Unknown",
-                        "NodeStatusUnknown",
-                        "Kubelet stopped posting node status.",
-                    );
-                });
+                let message = "Kubelet stopped posting node status.";
+                if !is_settled(&node, "Unknown", message) {
+                    edit_node(core, &key, |n| {
+                        set_ready(n, "Unknown", "NodeStatusUnknown", message);
+                    });
+                }
                 if r.deleted && r.external && !provider.is_empty() && time >= grace + REMOVE_AFTER {
                     let _ = core.store.edit(&key, |_| Ok(None));
                 }
@@ -208,6 +203,19 @@ fn edit_node(core: &CoreHandle, key: &Key, edit: impl FnOnce(&mut Value)) {
     if let Err(error) = result {
         tracing::warn!(node = key.name, error = error.message, "node status");
     }
+}
+
+/// Whether condition and taints are as they should be; spares the copy of a node that is.
+fn is_settled(node: &Value, status: &str, message: &str) -> bool {
+    let list = node["status"]["conditions"].as_array();
+    let ready = list.and_then(|l| l.iter().find(|c| c["type"] == "Ready"));
+    let tainted = |key: &str| has_taint(node, &format!("node.kubernetes.io/{key}"));
+    let taints = match status {
+        "True" => !tainted("not-ready") && !tainted("unreachable"),
+        "False" => tainted("not-ready"),
+        _ => tainted("unreachable"),
+    };
+    taints && ready.is_some_and(|c| c["status"] == status && c["message"] == message)
 }
 
 /// Sets the Ready condition and the taints that follow from it.

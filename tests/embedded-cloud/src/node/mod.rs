@@ -21,6 +21,7 @@ mod node_env;
 mod openstack;
 mod pki;
 mod preflight;
+mod preflight_config;
 mod registration;
 #[cfg(test)]
 mod sample;
