@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use magnum_core::TemplateSpec;
 use magnum_driver_kit::PollIntervals;
 use magnum_embedded_cloud::node::{AdminLogin, Simulator, SimulatorConfig};
 use magnum_embedded_cloud::{EmbeddedCloud, Options};
@@ -89,6 +90,14 @@ impl TestCloud {
             nodes_admin: simulator.admin_url().parse()?,
             kept: Kept::Real(simulator),
         })
+    }
+
+    /// A template of virtual machines with this cloud's usual names.
+    #[must_use]
+    pub fn spec(&self) -> TemplateSpec {
+        let mut spec = TemplateSpec::new("ubuntu-k8s-v1.36", "m1.small");
+        spec.external_network = Some(self.external_network.to_owned());
+        spec
     }
 
     /// Whether it is the real one.

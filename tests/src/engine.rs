@@ -9,7 +9,7 @@ use magnum_certs::{Envelope, load_or_create_sealing_key};
 use magnum_core::EventKind;
 use magnum_core::{Operation, Outcome};
 use magnum_core::store::SqliteStore;
-use magnum_core::{Accepted, ClusterTemplate, Engine, EngineConfig, NewClusterTemplate, TemplateName, TemplateSpec};
+use magnum_core::{Accepted, ClusterTemplate, Engine, EngineConfig, NewClusterTemplate, RequestContext, TemplateName, TemplateSpec};
 use magnum_driver_k8s_ironic::IronicDriver;
 use magnum_driver_k8s_nova::NovaDriver;
 use magnum_driver_kit::connector::HttpConnect;
@@ -45,6 +45,24 @@ pub async fn open_engine(
         .build()?)
 }
 
+/// Publishes a template.
+///
+/// # Errors
+/// Those of the engine.
+pub async fn publish(
+    engine: &Engine,
+    caller: &RequestContext,
+    spec: TemplateSpec,
+) -> Result<ClusterTemplate, Failure> {
+    let new = NewClusterTemplate {
+        name: TemplateName::new("template")?,
+        spec,
+        public: false,
+        hidden: false,
+    };
+    Ok(engine.create_cluster_template(caller, new).await?)
+}
+
 /// A cloud, a project on it, and an engine that works for it.
 #[derive(Debug)]
 pub struct Bench {
@@ -56,7 +74,7 @@ pub struct Bench {
     pub engine: Engine,
     /// Its folder.
     pub folder: tempfile::TempDir,
-    worker: Option<JoinHandle<()>>,
+    worker: JoinHandle<()>,
 }
 
 impl Bench {
@@ -66,33 +84,36 @@ impl Bench {
     /// Where something does not start.
     pub async fn start(cloud: TestCloud, name: &str) -> Result<Self, Failure> {
         let project = TestProject::create(&cloud, name).await?;
-        let folder = tempfile::tempdir()?;
-        let session = project.session.clone();
-        let engine = open_engine(folder.path(), session, cloud.proxy.clone(), cloud.polls.clone()).await?;
-        let mut bench = Self::idle(cloud, project, engine, folder);
-        let engine = bench.engine.clone();
-        bench.worker = Some(tokio::spawn(async move { engine.run(std::future::pending()).await }));
-        Ok(bench)
+        Self::resume(cloud, project, tempfile::tempdir()?).await
     }
 
-    /// An engine that accepts and answers, and leaves the work to others.
-    #[must_use]
-    pub const fn idle(cloud: TestCloud, project: TestProject, engine: Engine, folder: tempfile::TempDir) -> Self {
-        Self {
+    /// Starts an engine on a folder that another may have used before.
+    ///
+    /// # Errors
+    /// Where it does not start.
+    pub async fn resume(
+        cloud: TestCloud,
+        project: TestProject,
+        folder: tempfile::TempDir,
+    ) -> Result<Self, Failure> {
+        let engine = open_engine(
+            folder.path(),
+            project.session.clone(),
+            cloud.proxy.clone(),
+            cloud.polls.clone(),
+        )
+        .await?;
+        let worker = tokio::spawn({
+            let engine = engine.clone();
+            async move { engine.run(std::future::pending()).await }
+        });
+        Ok(Self {
             cloud,
             project,
             engine,
             folder,
-            worker: None,
-        }
-    }
-
-    /// A template of virtual machines with this cloud's usual names.
-    #[must_use]
-    pub fn spec(&self) -> TemplateSpec {
-        let mut spec = TemplateSpec::new("ubuntu-k8s-v1.36", "m1.small");
-        spec.external_network = Some(self.cloud.external_network.to_owned());
-        spec
+            worker,
+        })
     }
 
     /// Publishes a template.
@@ -100,13 +121,7 @@ impl Bench {
     /// # Errors
     /// Those of the engine.
     pub async fn template(&self, spec: TemplateSpec) -> Result<ClusterTemplate, Failure> {
-        let new = NewClusterTemplate {
-            name: TemplateName::new("template")?,
-            spec,
-            public: false,
-            hidden: false,
-        };
-        Ok(self.engine.create_cluster_template(&self.project.caller, new).await?)
+        publish(&self.engine, &self.project.caller, spec).await
     }
 
     /// Prints what happens until the operation ends, and gives it as it ended.
@@ -159,9 +174,7 @@ impl Bench {
     /// # Errors
     /// What is left over.
     pub async fn end(self) -> Result<(), Failure> {
-        if let Some(worker) = &self.worker {
-            worker.abort();
-        }
+        self.worker.abort();
         let left = self.project.left_over().await?;
         if !left.is_empty() {
             return Err(format!("left over: {}", left.join(", ")).into());

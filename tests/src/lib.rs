@@ -8,7 +8,7 @@ mod scenarios;
 pub mod scenario;
 
 pub use cloud::TestCloud;
-pub use engine::{Bench, open_engine};
+pub use engine::{Bench, open_engine, publish};
 pub use project::TestProject;
 
 /// Whatever ends a test early.

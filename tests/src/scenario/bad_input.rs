@@ -10,7 +10,7 @@ use crate::{Bench, Failure};
 /// Whatever does not hold.
 pub async fn everything_wrong_is_said_at_once(bench: Bench) -> Result<(), Failure> {
     let (engine, caller) = (&bench.engine, &bench.project.caller);
-    let mut spec = bench.spec();
+    let mut spec = bench.cloud.spec();
     spec.image = "no-such-image".to_owned();
     spec.flavor = "no-such-flavor".to_owned();
     spec.keypair = Some("no-such-keypair".to_owned());
@@ -23,7 +23,7 @@ pub async fn everything_wrong_is_said_at_once(bench: Bench) -> Result<(), Failur
         assert!(text.contains(name), "{name} is named: {text}");
     }
 
-    let template = bench.template(bench.spec()).await?;
+    let template = bench.template(bench.cloud.spec()).await?;
     let mut new = NewCluster::new(ClusterName::new("wrong")?, template.id.to_string());
     new.master_count = 2;
     new.master_lb_enabled = Some(false);

@@ -33,7 +33,7 @@ const GIVEN: &str = r#"{
 pub async fn bare_metal_group_in_a_vm_cluster(bench: Bench) -> Result<(), Failure> {
     let (engine, caller) = (&bench.engine, &bench.project.caller);
     let network = make_network(&bench).await?;
-    let mut spec = bench.spec();
+    let mut spec = bench.cloud.spec();
     spec.fixed_network = Some("given".to_owned());
     let template = bench.template(spec).await?;
     let new = NewCluster::new(ClusterName::new("mixed")?, template.id.to_string());

@@ -10,7 +10,7 @@ use magnum_heat::stack::{ListStacks, list_stacks};
 use magnum_heat::{CloudConfig, Env, Session};
 use tokio::process::{Child, Command};
 
-use crate::{Bench, Failure, TestCloud, TestProject, open_engine};
+use crate::{Bench, Failure, TestCloud, TestProject, open_engine, publish};
 
 /// `program` is a process that calls [`work_until_killed`]. Three times it is killed with SIGKILL while it creates a cluster; the cluster is created all the same, by one
 /// stack of each name and one server of each.
@@ -20,26 +20,27 @@ use crate::{Bench, Failure, TestCloud, TestProject, open_engine};
 pub async fn killed_engine_resumes(cloud: TestCloud, program: &Path) -> Result<(), Failure> {
     let project = TestProject::create(&cloud, "killed").await?;
     let folder = tempfile::tempdir()?;
-    let session = project.session.clone();
-    let engine = open_engine(folder.path(), session, cloud.proxy.clone(), cloud.polls.clone()).await?;
     project.write_login(&folder.path().join(LOGIN))?;
-    let bench = Bench::idle(cloud, project, engine, folder);
-    let (engine, caller) = (&bench.engine, &bench.project.caller);
-    let template = bench.template(bench.spec()).await?;
-    let mut new = NewCluster::new(ClusterName::new("killed")?, template.id.to_string());
-    new.node_count = 2;
-    let accepted = engine.create_cluster(caller, new).await?;
+    let accepted = {
+        let session = project.session.clone();
+        let engine = open_engine(folder.path(), session, cloud.proxy.clone(), cloud.polls.clone()).await?;
+        let template = publish(&engine, &project.caller, cloud.spec()).await?;
+        let mut new = NewCluster::new(ClusterName::new("killed")?, template.id.to_string());
+        new.node_count = 2;
+        engine.create_cluster(&project.caller, new).await?
+    };
 
     // Long enough to be in the middle of the infrastructure, the control plane, the workers.
-    let pauses = if bench.cloud.is_real() { [8, 25, 30] } else { [1, 1, 1] };
+    let pauses = if cloud.is_real() { [8, 25, 30] } else { [1, 1, 1] };
     for pause in pauses {
-        let mut worker = spawn(&bench, program)?;
+        let mut worker = spawn(program, folder.path(), &cloud)?;
         tokio::time::sleep(Duration::from_secs(pause)).await;
         assert!(worker.try_wait()?.is_none(), "the worker runs until it is killed");
         worker.start_kill()?;
         worker.wait().await?;
     }
-    let mut worker = spawn(&bench, program)?;
+    let bench = Bench::resume(cloud, project, folder).await?;
+    let (engine, caller) = (&bench.engine, &bench.project.caller);
     bench.succeeds(&accepted).await?;
     let cluster = engine.cluster(caller, accepted.cluster.id).await?;
     assert_eq!(cluster.status, Status::CREATE_COMPLETE);
@@ -49,8 +50,6 @@ pub async fn killed_engine_resumes(cloud: TestCloud, program: &Path) -> Result<(
     assert_eq!(servers.count("server"), 3);
 
     bench.succeeds(&engine.delete_cluster(caller, cluster.id).await?).await?;
-    worker.start_kill()?;
-    worker.wait().await?;
     bench.end().await
 }
 
@@ -61,11 +60,11 @@ const FAST: &str = "BENCH_FAST";
 /// The file with the project's login.
 const LOGIN: &str = "clouds.yaml";
 
-fn spawn(bench: &Bench, program: &Path) -> Result<Child, Failure> {
+fn spawn(program: &Path, folder: &Path, cloud: &TestCloud) -> Result<Child, Failure> {
     Ok(Command::new(program)
-        .env(FOLDER, bench.folder.path())
-        .env(PROXY, bench.cloud.proxy.as_str())
-        .env(FAST, if bench.cloud.is_real() { "" } else { "yes" })
+        .env(FOLDER, folder)
+        .env(PROXY, cloud.proxy.as_str())
+        .env(FAST, if cloud.is_real() { "" } else { "yes" })
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .spawn()?)

@@ -12,7 +12,7 @@ use crate::{Bench, Failure};
 /// Whatever does not hold.
 pub async fn three_and_five(bench: Bench) -> Result<(), Failure> {
     let (engine, caller) = (&bench.engine, &bench.project.caller);
-    let template = bench.template(bench.spec()).await?;
+    let template = bench.template(bench.cloud.spec()).await?;
     let mut new = NewCluster::new(ClusterName::new("Prod_3.5")?, template.id.to_string());
     new.master_count = 3;
     new.node_count = 5;

@@ -14,7 +14,7 @@ use crate::{Bench, Failure};
 pub async fn quota_is_said_before(bench: Bench) -> Result<(), Failure> {
     let (engine, caller) = (&bench.engine, &bench.project.caller);
     bench.project.compute_quota("instances", 3).await?;
-    let template = bench.template(bench.spec()).await?;
+    let template = bench.template(bench.cloud.spec()).await?;
     let mut new = NewCluster::new(ClusterName::new("big")?, template.id.to_string());
     new.master_count = 3;
     new.node_count = 5;
@@ -39,7 +39,7 @@ pub async fn quota_is_said_before(bench: Bench) -> Result<(), Failure> {
 /// Whatever does not hold.
 pub async fn quota_is_said_in_one_sentence(bench: Bench) -> Result<(), Failure> {
     let (engine, caller) = (&bench.engine, &bench.project.caller);
-    let template = bench.template(bench.spec()).await?;
+    let template = bench.template(bench.cloud.spec()).await?;
     let mut new = NewCluster::new(ClusterName::new("late")?, template.id.to_string());
     new.node_count = 3;
     let accepted = engine.create_cluster(caller, new).await?;
