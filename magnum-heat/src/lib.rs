@@ -1,4 +1,115 @@
-//! OpenStack session, typed Heat client and typed HOT builder.
+//! OpenStack session, typed Heat client and typed HOT builder; needs no other OpenStack crate.
+//!
+//! # Log in
+//!
+//! ```no_run
+//! use magnum_heat::{CloudConfig, Env, Session};
+//!
+//! # async fn run() -> Result<(), magnum_heat::Error> {
+//! // clouds.yaml, secure.yaml, OS_*: as openstacksdk reads them.
+//! let cloud = CloudConfig::load(Some("mycloud"), &Env::from_process())?;
+//! let session = Session::connect(cloud).await?;
+//! println!("project {}", session.project_id().await?);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`Session`] is cheap to clone, renews its token by itself and repeats what is safe to repeat. Requests are values
+//! that implement [`Request`]; [`Session::send`] sends any of them, also those of your own.
+//!
+//! # Create a stack, once
+//!
+//! ```no_run
+//! use magnum_heat::{
+//!     Session,
+//!     hot::{Document, get_resource, types::{Port, Server, ServerNetwork}},
+//!     stack::{CreateStack, StackContent, create_stack_or_adopt},
+//! };
+//!
+//! # async fn run(session: Session) -> Result<(), Box<dyn std::error::Error>> {
+//! let mut doc = Document::new();
+//! doc.add_resource("port", Port::new("private"))?;
+//! let server = Server::new("m1.small").image("ubuntu").networks([ServerNetwork::Port(get_resource("port"))]);
+//! doc.add_resource("server", server.immutable())?;
+//! let request = CreateStack::new("demo", StackContent::new(doc));
+//! // Made now, or found again by name and mark when an earlier answer was lost.
+//! let made = create_stack_or_adopt(&session, request, "owner-1").await?;
+//! println!("{}", made.stack());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Wait, and say why it failed
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use magnum_heat::{Session, diagnose::root_cause, follow::{Until, wait_for}, stack::StackRef};
+//!
+//! # async fn run(session: Session, stack: StackRef) -> Result<(), magnum_heat::Error> {
+//! let limit = Duration::from_secs(3600);
+//! if wait_for(&session, &stack, Until::complete(), Duration::from_secs(5), limit).await.is_err() {
+//!     if let Some(cause) = root_cause(&session, &stack).await? {
+//!         // quota exceeded: instances 10 of 10 in use, 1 more requested (resource server)
+//!         println!("{cause}");
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Change it, and prove what changes
+//!
+//! ```
+//! use magnum_heat::hot::{Document, prove_only, types::Port};
+//!
+//! # fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut old = Document::new();
+//! old.add_resource("port_a", Port::new("private"))?;
+//! let mut new = old.clone();
+//! new.add_resource("port_b", Port::new("private"))?;
+//! // Only port_b appears; every other byte is the same.
+//! let diff = prove_only(&old, &new, ["port_b"], [])?;
+//! assert_eq!(diff.added, ["port_b"]);
+//! # Ok(())
+//! # }
+//! # run().unwrap();
+//! ```
+//!
+//! # Follow its events
+//!
+//! ```no_run
+//! use futures::StreamExt;
+//! use magnum_heat::{Session, follow::Follow, stack::StackRef};
+//!
+//! # async fn run(session: Session, stack: StackRef) -> Result<(), magnum_heat::Error> {
+//! let mut events = std::pin::pin!(Follow::new(stack).stream(session));
+//! while let Some(event) = events.next().await {
+//!     let event = event?;
+//!     println!("{} {} {}", event.resource, event.status, event.reason);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Look something up
+//!
+//! ```no_run
+//! use magnum_heat::{Session, glance, neutron, nova};
+//!
+//! # async fn run(session: Session) -> Result<(), magnum_heat::Error> {
+//! let image = glance::find_image(&session, "ubuntu-k8s").await?; // none and several are different errors
+//! let flavor = nova::find_flavor(&session, "m1.large").await?;
+//! let network = neutron::find::<neutron::Network>(&session, "public").await?;
+//! # let _ = (image, flavor, network);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Seams
+//!
+//! [`http::HttpService`] is the only way out (a scripted one is in [`testing`]), [`Clock`] the only clock for token
+//! lifetimes, [`auth::AuthMethod`] the door for other logins. Nothing reads the environment but [`Env::from_process`]
+//! and, when asked to, the HTTP client's proxy settings. `Debug` and error texts never show a secret.
 
 pub mod auth;
 mod clock;

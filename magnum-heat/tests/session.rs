@@ -378,3 +378,32 @@ async fn a_delete_whose_answer_was_lost_is_done_when_nothing_is_found() {
         .await
         .unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn oidc_exchanges_an_access_token_for_a_scoped_one() {
+    let script = Script::new().rule(|seen| {
+        if seen.path == "/idp/token" {
+            return Some(Reply::json(200, &json!({"access_token": "at"})));
+        }
+        let federated = "/identity/v3/OS-FEDERATION/identity_providers/idp/protocols/openid/auth";
+        (seen.path == federated).then(|| {
+            assert_eq!(header(seen, "authorization"), "Bearer at");
+            Reply::json(201, &json!({})).header("x-subject-token", "unscoped")
+        })
+    });
+    let mut cloud = Script::cloud();
+    cloud.auth = magnum_heat::Auth::Oidc(magnum_heat::auth::OidcAuth {
+        identity_provider: "idp".into(),
+        protocol: "openid".into(),
+        discovery_endpoint: None,
+        access_token_endpoint: Some("http://cloud.test/idp/token".into()),
+        client_id: Some("c".into()),
+        client_secret: Some("s".into()),
+        scope: "openid".into(),
+        grant: magnum_heat::auth::OidcGrant::ClientCredentials,
+    });
+    let builder = Session::builder(cloud).http(Arc::new(script.clone()));
+    let session = builder.connect().await.unwrap();
+    assert_eq!(session.project_id().await.unwrap(), "p1");
+    assert_eq!((script.seen().len(), script.logins()), (2, 1));
+}

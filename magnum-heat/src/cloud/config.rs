@@ -72,6 +72,8 @@ pub struct CloudConfig {
     pub endpoint_overrides: BTreeMap<String, Url>,
     /// TLS settings.
     pub tls: TlsConfig,
+    /// Proxy for every request; from `https_proxy`, `http_proxy`, `all_proxy` and `no_proxy` when loaded.
+    pub proxy: Option<Url>,
 }
 
 impl CloudConfig {
@@ -93,6 +95,7 @@ impl CloudConfig {
             interface: Interface::Public,
             endpoint_overrides: BTreeMap::new(),
             tls: TlsConfig::default(),
+            proxy: None,
         })
     }
 
@@ -115,15 +118,20 @@ impl CloudConfig {
     /// [`ConfigError`], naming file, cloud and key.
     pub fn load(name: Option<&str>, env: &Env) -> Result<Self, ConfigError> {
         let name = name.or_else(|| env.var("OS_CLOUD"));
-        if name.is_none() && env.var("OS_AUTH_URL").is_some() {
-            return Self::from_settings(&from_variables(env), "environment");
-        }
-        match file::find(name, env)? {
-            Some(raw) => Self::from_settings(&raw.settings, &raw.place),
-            None => Err(ConfigError::NoSource {
-                looked_at: file::places(env),
-            }),
-        }
+        let mut cloud = if name.is_none() && env.var("OS_AUTH_URL").is_some() {
+            Self::from_settings(&from_variables(env), "environment")?
+        } else {
+            match file::find(name, env)? {
+                Some(raw) => Self::from_settings(&raw.settings, &raw.place)?,
+                None => {
+                    return Err(ConfigError::NoSource {
+                        looked_at: file::places(env),
+                    });
+                }
+            }
+        };
+        cloud.proxy = env.proxy_for(cloud.auth_url.as_url())?;
+        Ok(cloud)
     }
 
     /// Reads one cloud from the text of a `clouds.yaml`.
@@ -151,7 +159,9 @@ impl CloudConfig {
 
     /// The HTTP settings that go with this cloud.
     pub fn http_config(&self) -> HttpConfig {
-        HttpConfig::with_tls(self.tls.clone())
+        let mut config = HttpConfig::with_tls(self.tls.clone());
+        config.proxy.clone_from(&self.proxy);
+        config
     }
 
     fn from_settings(settings: &Map<String, Value>, place: &str) -> Result<Self, ConfigError> {
@@ -190,6 +200,7 @@ impl CloudConfig {
             interface,
             endpoint_overrides: overrides,
             tls: reader.tls()?,
+            proxy: None,
         })
     }
 }

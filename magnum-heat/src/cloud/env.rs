@@ -2,6 +2,10 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
+use url::Url;
+
+use super::ConfigError;
+
 /// Environment variables and folders that settings are read from.
 ///
 /// Libraries and tests pass it on; only the program's edge calls [`Env::from_process`]. `Debug` shows names only.
@@ -61,6 +65,47 @@ impl Env {
             .get(name)
             .map(String::as_str)
             .filter(|v| !v.is_empty())
+    }
+
+    /// The proxy for this address, by the usual variables in either case.
+    pub(crate) fn proxy_for(&self, url: &Url) -> Result<Option<Url>, ConfigError> {
+        let either = |name: &str| self.var(name).or_else(|| self.var(&name.to_uppercase()));
+        let host = url.host_str().unwrap_or_default();
+        let direct = either("no_proxy").is_some_and(|list| {
+            list.split(',')
+                .map(str::trim)
+                .filter(|entry| !entry.is_empty())
+                .any(|entry| {
+                    let entry = entry.trim_start_matches('.');
+                    let below = host
+                        .strip_suffix(entry)
+                        .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+                    entry == "*" || below
+                })
+        });
+        let name = if url.scheme() == "https" {
+            "https_proxy"
+        } else {
+            "http_proxy"
+        };
+        let Some(text) = either(name)
+            .or_else(|| either("all_proxy"))
+            .filter(|_| !direct)
+        else {
+            return Ok(None);
+        };
+        let text = if text.contains("://") {
+            text.to_owned()
+        } else {
+            format!("http://{text}")
+        };
+        Url::parse(&text)
+            .map(Some)
+            .map_err(|e| ConfigError::BadValue {
+                place: "environment".to_owned(),
+                key: name.to_owned(),
+                reason: e.to_string(),
+            })
     }
 
     /// Folders searched for configuration files, in order.

@@ -9,7 +9,7 @@ use crate::{
     Result, Session,
     heat::{StackStatus, stack},
     paging::{self, Page},
-    request::{Answer, Path, Query, Request, ServiceType},
+    request::{Answer, Path, Query, Request, ServiceType, request},
     wire,
 };
 
@@ -73,6 +73,21 @@ impl Event {
         self.stack()
             .is_some_and(|s| s.name() == self.resource && s.id() == Some(self.physical_id.as_str()))
     }
+}
+
+request! {
+    /// Reads one event with the type and properties of its resource.
+    GetEvent {
+        /// Which stack.
+        stack: StackRef,
+        /// Which resource.
+        resource: String,
+        /// Id of the event.
+        id: String,
+    } => Event;
+    Orchestration GET "show event";
+    path: |r| r.stack.path().join("resources").join(r.resource.clone()).join("events").join(r.id.clone());
+    decode: |answer| answer.json_at("event")
 }
 
 /// One page of events; [`list_events`] reads all pages.

@@ -71,6 +71,16 @@ pub struct ListResourceTypes {
     pub support_status: Option<String>,
 }
 
+impl ListResourceTypes {
+    /// Those whose name matches this expression.
+    pub fn named(expression: impl Into<String>) -> Self {
+        Self {
+            name: Some(expression.into()),
+            support_status: None,
+        }
+    }
+}
+
 impl Request for ListResourceTypes {
     type Output = Vec<String>;
     const SERVICE: ServiceType = ServiceType::Orchestration;

@@ -2,7 +2,7 @@
 
 use http::Method;
 
-use super::model::StackSummary;
+use super::model::{Stack, StackSummary};
 use crate::{
     Result, Session,
     paging::{self, Page},
@@ -139,6 +139,30 @@ impl Page for ListStacks {
 
     fn marker_of(item: &StackSummary) -> &str {
         &item.id
+    }
+}
+
+/// Lists stacks with everything that showing each would tell, outputs not among it.
+#[derive(Debug, Clone, Default)]
+pub struct ListStacksDetail(pub ListStacks);
+
+impl Request for ListStacksDetail {
+    type Output = Vec<Stack>;
+    const SERVICE: ServiceType = ServiceType::Orchestration;
+    const METHOD: Method = Method::GET;
+    const IDEMPOTENT: bool = true;
+    const OPERATION: &'static str = "list stacks in detail";
+
+    fn path(&self) -> Path {
+        segments!["stacks", "detail"]
+    }
+
+    fn query(&self) -> Query {
+        self.0.query()
+    }
+
+    fn decode(&self, answer: Answer) -> Result<Vec<Stack>> {
+        answer.json_at("stacks")
     }
 }
 

@@ -162,6 +162,16 @@ impl Request for PatchStack {
     }
 
     fn body(&self) -> Result<Body> {
+        self.to_body(Self::OPERATION)
+    }
+
+    fn decode(&self, answer: Answer) -> Result<()> {
+        answer.ignore()
+    }
+}
+
+impl PatchStack {
+    fn to_body(&self, operation: &'static str) -> Result<Body> {
         let mut body = Map::new();
         body.insert(
             "parameters".into(),
@@ -175,15 +185,60 @@ impl Request for PatchStack {
             );
         }
         if let Some(tags) = &self.tags {
-            body.insert("tags".into(), tags_text(Self::OPERATION, tags)?.into());
+            body.insert("tags".into(), tags_text(operation, tags)?.into());
         }
         if let Some(minutes) = self.timeout_mins {
             body.insert("timeout_mins".into(), minutes.into());
         }
-        Body::json(Self::OPERATION, &body)
+        Body::json(operation, &body)
+    }
+}
+
+/// Asks Heat what a replacement would change, without doing it. Not a safety check: Heat claims replacements that do not
+/// happen.
+#[derive(Debug, Clone)]
+pub struct PreviewReplace(pub ReplaceStack);
+
+impl Request for PreviewReplace {
+    type Output = Value;
+    const SERVICE: ServiceType = ServiceType::Orchestration;
+    const METHOD: Method = Method::PUT;
+    const IDEMPOTENT: bool = true;
+    const OPERATION: &'static str = "preview update";
+
+    fn path(&self) -> Path {
+        self.0.stack.path().join("preview")
     }
 
-    fn decode(&self, answer: Answer) -> Result<()> {
-        answer.ignore()
+    fn body(&self) -> Result<Body> {
+        self.0.to_body(Self::OPERATION)
+    }
+
+    fn decode(&self, answer: Answer) -> Result<Value> {
+        answer.json_at("resource_changes")
+    }
+}
+
+/// Asks Heat what a change of parameters would change, without doing it.
+#[derive(Debug, Clone)]
+pub struct PreviewPatch(pub PatchStack);
+
+impl Request for PreviewPatch {
+    type Output = Value;
+    const SERVICE: ServiceType = ServiceType::Orchestration;
+    const METHOD: Method = Method::PATCH;
+    const IDEMPOTENT: bool = true;
+    const OPERATION: &'static str = "preview update of parameters";
+
+    fn path(&self) -> Path {
+        self.0.stack.path().join("preview")
+    }
+
+    fn body(&self) -> Result<Body> {
+        self.0.to_body(Self::OPERATION)
+    }
+
+    fn decode(&self, answer: Answer) -> Result<Value> {
+        answer.json_at("resource_changes")
     }
 }

@@ -21,6 +21,8 @@ pub trait Item: Named + DeserializeOwned + fmt::Debug + Clone + Send + Sync + 's
     const PLURAL: &'static str;
     /// Singular in answers: `floatingip`.
     const SINGULAR: &'static str;
+    /// Field that look-ups by name compare.
+    const NAME_FIELD: &'static str = "name";
 }
 
 /// Lists things of one kind, a page of 500 at a time; [`list`] reads all pages.
@@ -254,7 +256,11 @@ pub async fn find<T: Item>(session: &Session, name_or_id: &str) -> Result<T> {
     }
     let mut found = list(session, ListItems::<T>::new().filter("id", name_or_id)).await?;
     if found.is_empty() {
-        found = list(session, ListItems::<T>::new().filter("name", name_or_id)).await?;
+        found = list(
+            session,
+            ListItems::<T>::new().filter(T::NAME_FIELD, name_or_id),
+        )
+        .await?;
     }
     Ok(pick(name_or_id, found)?)
 }

@@ -6,7 +6,7 @@ use super::Item;
 use crate::{Named, wire};
 
 macro_rules! item {
-    ($ty:ident, $kind:literal, $path:literal, $plural:literal, $singular:literal) => {
+    ($ty:ident, $kind:literal, $path:literal, $plural:literal, $singular:literal $(, $field:literal)?) => {
         impl Named for $ty {
             const KIND: &'static str = $kind;
             fn id(&self) -> &str {
@@ -21,6 +21,7 @@ macro_rules! item {
             const PATH: &'static str = $path;
             const PLURAL: &'static str = $plural;
             const SINGULAR: &'static str = $singular;
+            $( const NAME_FIELD: &'static str = $field; )?
         }
     };
 }
@@ -41,7 +42,8 @@ item!(
     "floating IP",
     "floatingips",
     "floatingips",
-    "floatingip"
+    "floatingip",
+    "floating_ip_address"
 );
 
 /// A network.

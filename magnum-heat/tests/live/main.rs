@@ -1,0 +1,12 @@
+//! Every group of calls against a real OpenStack, in a project of its own that is removed afterwards.
+//!
+//! Needs `MAGNUM_TEST_CLOUD_ADMIN` (a cloud of clouds.yaml whose user is an administrator); see `tests/cloud`.
+
+#![allow(clippy::unwrap_used)]
+
+mod members;
+mod operations;
+mod project;
+mod quota;
+mod services;
+mod token;
