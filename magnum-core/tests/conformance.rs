@@ -1,5 +1,10 @@
 //! The reference driver keeps the contract.
 #![cfg(feature = "conformance")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::future_not_send,
+    reason = "a test may panic, and runs on one thread"
+)]
 
 use magnum_core::conformance::{self, MemoryRig, Rig};
 use magnum_core::driver::Capability;

@@ -1,4 +1,9 @@
 //! One cluster's whole life on the reference driver.
+#![allow(
+    clippy::unwrap_used,
+    clippy::future_not_send,
+    reason = "a test may panic, and runs on one thread"
+)]
 
 mod bench_engine;
 

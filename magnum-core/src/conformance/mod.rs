@@ -66,8 +66,8 @@ impl Options {
 /// Runs every case thoroughly.
 pub async fn run<F, R>(factory: F) -> Report
 where
-    F: Fn() -> R,
-    R: Future<Output = Box<dyn Rig>>,
+    F: Fn() -> R + Send + Sync,
+    R: Future<Output = Box<dyn Rig>> + Send,
 {
     run_with(factory, &Options::thorough()).await
 }
@@ -75,8 +75,8 @@ where
 /// Runs every case as thoroughly as `options` say.
 pub async fn run_with<F, R>(factory: F, options: &Options) -> Report
 where
-    F: Fn() -> R,
-    R: Future<Output = Box<dyn Rig>>,
+    F: Fn() -> R + Send + Sync,
+    R: Future<Output = Box<dyn Rig>> + Send,
 {
     let rig = factory().await;
     let driver = rig.driver();

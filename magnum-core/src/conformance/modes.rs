@@ -67,8 +67,8 @@ pub(super) async fn run<F, R>(
     options: &Options,
 ) -> Result<(), String>
 where
-    F: Fn() -> R,
-    R: Future<Output = Box<dyn Rig>>,
+    F: Fn() -> R + Send + Sync,
+    R: Future<Output = Box<dyn Rig>> + Send,
 {
     let plain = plainly(factory, subject).await?;
     let calls = || spread(plain.calls, options);
@@ -137,8 +137,8 @@ fn spread(count: u64, options: &Options) -> BTreeSet<u64> {
 
 async fn ready<F, R>(factory: &F, subject: Subject) -> Result<Bench, String>
 where
-    F: Fn() -> R,
-    R: Future<Output = Box<dyn Rig>>,
+    F: Fn() -> R + Send + Sync,
+    R: Future<Output = Box<dyn Rig>> + Send,
 {
     let bench = Bench::new(factory().await);
     let prepared = subject.prepare(&bench).await;
@@ -156,8 +156,8 @@ async fn ask(bench: &Bench, engine: &Engine, subject: Subject) -> Result<Operati
 
 async fn plainly<F, R>(factory: &F, subject: Subject) -> Result<Plain, String>
 where
-    F: Fn() -> R,
-    R: Future<Output = Box<dyn Rig>>,
+    F: Fn() -> R + Send + Sync,
+    R: Future<Output = Box<dyn Rig>> + Send,
 {
     let bench = ready(factory, subject).await?;
     let (engine, gate) = bench.engine(None)?;

@@ -1,4 +1,6 @@
 //! The door of driver authors: the [`ClusterDriver`] contract and what it speaks of.
+//!
+#![doc = include_str!("../../../docs/driver-guide.md")]
 
 mod advance;
 mod capabilities;

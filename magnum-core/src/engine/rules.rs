@@ -12,7 +12,7 @@ use crate::model::{
 
 /// Control-plane counts: odd, and several need a load balancer, by the final values (rule `TV-09`).
 pub(super) fn control_plane(count: u32, spec: &TemplateSpec, problems: &mut Problems) {
-    if count == 0 || count % 2 == 0 {
+    if count.is_multiple_of(2) {
         problems.add("master_count", count, "must be an odd number of at least 1");
     }
     if count > 1 && !spec.master_lb.enabled {

@@ -18,9 +18,14 @@ impl Engine {
     pub async fn run(&self, shutdown: impl Future<Output = ()> + Send) {
         let mut tasks = JoinSet::new();
         let mut changes = self.0.store.changes();
+        let mut last_look = self.0.clock.now();
         tokio::pin!(shutdown);
         loop {
             changes.mark_unchanged();
+            if self.0.clock.now() >= last_look + self.0.config.poll {
+                last_look = self.0.clock.now();
+                self.look_around(&mut tasks).await;
+            }
             let free = (self.0.config.workers as usize).saturating_sub(tasks.len());
             for operation in self.claim(free).await {
                 let engine = self.clone();
@@ -33,7 +38,7 @@ impl Engine {
                 () = &mut shutdown => break,
                 Some(_) = tasks.join_next() => {}
                 Ok(()) = changes.changed(), if !full => {}
-                () = self.0.clock.sleep(wait), if !full => self.look_around(&mut tasks).await,
+                () = self.0.clock.sleep(wait), if !full => {}
             }
         }
         while tasks.join_next().await.is_some() {}

@@ -1,7 +1,9 @@
 //! One step of one operation: from a claimed lease to a committed decision.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -33,18 +35,32 @@ impl Engine {
             change = %operation.change.kind(),
             attempt = operation.attempts + 1,
         );
-        let work = Box::pin(self.work(operation, lease)).instrument(span);
-        tokio::pin!(work);
+        let mut work = Box::pin(self.work(operation, lease)).instrument(span);
+        let mut work = Pin::new(&mut work);
+        let mut until = lease.until;
         loop {
+            // A process that was frozen must not go on as if no time had passed: once the lease is near its end nothing more is done
+            // before it is renewed, and where that fails nothing at all.
+            let margin = self.0.config.lease / 10;
+            let living = std::future::poll_fn(|cx| {
+                if self.0.clock.now() + margin >= until {
+                    return Poll::Ready(false);
+                }
+                work.as_mut().poll(cx).map(|_| true)
+            });
             tokio::select! {
                 biased;
-                _ = &mut work => return,
-                () = self.0.clock.sleep(self.0.config.lease / 3) => {
-                    let until = self.0.clock.now() + self.0.config.lease;
-                    match self.0.store.renew(&lease, until).await {
-                        Err(StoreError::LeaseLost { .. }) => return,
-                        Err(error) => tracing::warn!(%error, "a lease was not renewed"),
-                        Ok(()) => {}
+                ended = living => if ended { return },
+                () = self.0.clock.sleep(self.0.config.lease / 3) => {}
+            }
+            let next = self.0.clock.now() + self.0.config.lease;
+            match self.0.store.renew(&lease, next).await {
+                Ok(()) => until = next,
+                Err(StoreError::LeaseLost { .. }) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "a lease was not renewed");
+                    if self.0.clock.now() + margin >= until {
+                        self.0.clock.sleep(self.0.config.first_pause).await;
                     }
                 }
             }

@@ -115,8 +115,10 @@ impl Draft {
     pub(super) fn groups_of(&self, change: &Change) -> Vec<NodeGroupId> {
         let all = || self.view.node_groups.iter().map(|group| group.id).collect();
         match change {
-            Change::Create | Change::Adopt { .. } | Change::Delete => all(),
-            Change::Upgrade {
+            Change::Create
+            | Change::Adopt { .. }
+            | Change::Delete
+            | Change::Upgrade {
                 node_group: None, ..
             } => all(),
             _ => change.node_group().into_iter().collect(),

@@ -19,6 +19,10 @@ pub enum Verdict {
 ///
 /// Deletion is allowed always, except where the cluster is gone already; a second deletion joins the first.
 #[must_use]
+#[allow(
+    clippy::match_same_arms,
+    reason = "the arms are read from top to bottom"
+)]
 pub const fn verdict(status: Status, kind: ChangeKind, usable: bool) -> Verdict {
     match (status.action, status.phase, kind) {
         (Action::Delete, Phase::Complete, _) => Verdict::Refused,

@@ -1,6 +1,7 @@
 //! An engine on the reference driver and simulated time, for the tests of this folder.
 
 #![allow(
+    clippy::unwrap_used,
     dead_code,
     unreachable_pub,
     missing_docs,

@@ -38,6 +38,13 @@ impl SessionSource for Session {
     }
 }
 
+#[async_trait]
+impl<S: SessionSource + ?Sized> SessionSource for Arc<S> {
+    async fn session(&self, project: &ProjectId) -> Result<Session, DriverError> {
+        (**self).session(project).await
+    }
+}
+
 /// How often things are looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PollIntervals {

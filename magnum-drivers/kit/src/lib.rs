@@ -15,3 +15,9 @@ pub mod members;
 pub mod memo;
 pub mod stack_ops;
 pub mod stacks;
+
+pub use access::Access;
+pub use addons::BuiltinAddons;
+pub use config::{DriverConfig, Patience, PollIntervals, SessionSource};
+pub use credential::CredentialMode;
+pub use flow::Kit;

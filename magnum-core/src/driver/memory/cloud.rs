@@ -58,6 +58,7 @@ struct State {
     polls_until_ready: u32,
     capacity: Option<usize>,
     outage: bool,
+    forgetful: bool,
 }
 
 /// A cloud in memory. Clones are the same cloud: keep one in a test to look at what a driver did, and to make things go wrong.
@@ -111,6 +112,25 @@ impl MemoryCloud {
     /// Lets every call be refused, until it is switched off again.
     pub fn set_outage(&self, outage: bool) {
         self.state().outage = outage;
+    }
+
+    /// Lets the driver make nodes before it writes their names down: a planted fault, by which simulations prove that they would notice.
+    #[cfg(feature = "conformance")]
+    #[doc(hidden)]
+    pub fn set_forgetful(&self) {
+        self.state().forgetful = true;
+    }
+
+    /// Forgets all faults that have not come about yet.
+    pub fn clear_faults(&self) {
+        let mut state = self.state();
+        state.faults.clear();
+        state.outage = false;
+        state.capacity = None;
+    }
+
+    pub(super) fn is_forgetful(&self) -> bool {
+        self.state().forgetful
     }
 
     /// How many calls there were.
@@ -174,7 +194,7 @@ impl MemoryCloud {
     where
         T: Send,
     {
-        tokio::task::yield_now().await;
+        pause().await;
         let fault = {
             let mut state = self.state();
             let number = state.calls;
@@ -203,7 +223,7 @@ impl MemoryCloud {
             };
             effect(&mut state.things, &mut state.ledger, &limits)
         };
-        tokio::task::yield_now().await;
+        pause().await;
         if fault == Some(CloudFault::LoseAnswer) {
             return Err(away("the answer was lost by a test"));
         }
@@ -217,6 +237,19 @@ pub(super) struct Limits {
     pub(super) polls_until_ready: u32,
     pub(super) breaks: bool,
     pub(super) full: Option<usize>,
+}
+
+/// One await, as a network would have: a place where the caller may be dropped. Needs no runtime.
+async fn pause() {
+    let mut paused = false;
+    std::future::poll_fn(|cx| {
+        if std::mem::replace(&mut paused, true) {
+            return std::task::Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        std::task::Poll::Pending
+    })
+    .await;
 }
 
 fn away(reason: &str) -> DriverError {

@@ -134,6 +134,15 @@ impl MemoryDriver {
         group: Option<NodeGroupId>,
     ) -> Result<Advance, DriverError> {
         let cluster = cx.cluster;
+        if let Some(group) = group {
+            // Written down first, so that nobody makes these nodes again under their names where the removal ends early.
+            let key = MemoKey::NodeGroup(group);
+            let mut memo: GroupMemo = cx.load(&key).await?.unwrap_or_default();
+            if memo.nodes.iter().any(|node| !node.leaving) {
+                memo.nodes.iter_mut().for_each(|node| node.leaving = true);
+                cx.checkpoint(&key, &memo).await?;
+            }
+        }
         let marked: Vec<String> = self
             .cloud
             .call(|things, _, _| {

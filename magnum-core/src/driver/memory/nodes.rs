@@ -91,7 +91,7 @@ pub(super) async fn converge(
         let id = MemberId::random(&mut rng);
         (id.clone(), format!("{prefix}-{}-{id}", group.name))
     });
-    if memo != before {
+    if memo != before && !cloud.is_forgetful() {
         cx.checkpoint(&key, &memo).await?;
     }
     let version = group
@@ -102,6 +102,9 @@ pub(super) async fn converge(
     for node in memo.nodes.iter().filter(|node| !node.leaving) {
         let thing = node_thing(cx.cluster, group, &version);
         ensure(cloud, &node.name, thing).await?;
+    }
+    if memo != before && cloud.is_forgetful() {
+        cx.checkpoint(&key, &memo).await?;
     }
     for node in memo.nodes.iter().filter(|node| node.leaving) {
         remove(cloud, &node.name).await?;

@@ -1,9 +1,12 @@
-//! The proof that a [`Store`](super::Store) keeps its contract: the same cases for every implementation.
+//! The proof that a store keeps the contract of [`Store`]: the same cases for every implementation.
 
 mod cases;
 mod samples;
 
 use std::sync::Arc;
+
+#[cfg(feature = "postgres")]
+pub use super::postgres::fresh_schema;
 
 use super::Store;
 
@@ -16,8 +19,8 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// The name of the first case that failed, and why.
 pub async fn run<F, S>(fresh: F) -> Result<Vec<&'static str>, String>
 where
-    F: Fn() -> S,
-    S: Future<Output = Arc<dyn Store>>,
+    F: Fn() -> S + Send + Sync,
+    S: Future<Output = Arc<dyn Store>> + Send,
 {
     let mut names = Vec::new();
     macro_rules! cases {
@@ -77,7 +80,7 @@ mod tests {
             return;
         };
         let fresh = || async {
-            let url = crate::store::postgres::fresh_schema(&url).await.unwrap();
+            let url = fresh_schema(&url).await.unwrap();
             let store = crate::store::PostgresStore::connect(&url, 8).await.unwrap();
             Arc::new(store) as Arc<dyn Store>
         };

@@ -1,17 +1,33 @@
 //! A store in PostgreSQL, for many processes.
 
+#[allow(
+    clippy::duplicate_mod,
+    reason = "one text, compiled once for each database"
+)]
 #[path = "../sql/contract.rs"]
 mod contract;
 mod open;
+#[allow(
+    clippy::duplicate_mod,
+    reason = "one text, compiled once for each database"
+)]
 #[path = "../sql/reads.rs"]
 mod reads;
+#[allow(
+    clippy::duplicate_mod,
+    reason = "one text, compiled once for each database"
+)]
 #[path = "../sql/rows.rs"]
 mod rows;
+#[allow(
+    clippy::duplicate_mod,
+    reason = "one text, compiled once for each database"
+)]
 #[path = "../sql/writes.rs"]
 mod writes;
 
-#[cfg(test)]
-pub(crate) use open::fresh_schema;
+#[cfg(any(test, feature = "conformance"))]
+pub use open::fresh_schema;
 
 use std::sync::Arc;
 

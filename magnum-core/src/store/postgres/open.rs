@@ -142,9 +142,19 @@ fn unusable(place: &str, error: &sqlx::Error) -> StoreError {
     }
 }
 
-/// A fresh schema in the database behind `url`, and the URL that leads to it.
-#[cfg(test)]
-pub(crate) async fn fresh_schema(url: &str) -> Result<String, sqlx::Error> {
+/// Makes a fresh schema in the database behind `url`, and gives the URL that leads to it: for tests.
+///
+/// # Errors
+/// [`StoreError::Unusable`].
+#[cfg(any(test, feature = "conformance"))]
+pub async fn fresh_schema(url: &str) -> Result<String, StoreError> {
+    make_schema(url)
+        .await
+        .map_err(|error| unusable("the given URL", &error))
+}
+
+#[cfg(any(test, feature = "conformance"))]
+async fn make_schema(url: &str) -> Result<String, sqlx::Error> {
     let name = format!("test_{}", uuid::Uuid::new_v4().simple());
     let pool = Pool::connect(url).await?;
     let create = format!("CREATE SCHEMA {name}");

@@ -1,12 +1,28 @@
 //! A store in one SQLite file, for one process.
 
+#[allow(
+    clippy::duplicate_mod,
+    reason = "one text, compiled once for each database"
+)]
 #[path = "../sql/contract.rs"]
 mod contract;
 mod open;
+#[allow(
+    clippy::duplicate_mod,
+    reason = "one text, compiled once for each database"
+)]
 #[path = "../sql/reads.rs"]
 mod reads;
+#[allow(
+    clippy::duplicate_mod,
+    reason = "one text, compiled once for each database"
+)]
 #[path = "../sql/rows.rs"]
 mod rows;
+#[allow(
+    clippy::duplicate_mod,
+    reason = "one text, compiled once for each database"
+)]
 #[path = "../sql/writes.rs"]
 mod writes;
 

@@ -125,9 +125,10 @@ async fn control_plane_step(
         .counting()
         .all(|member| !matches!(member.stage, MemberStage::Ready | MemberStage::NotReady));
     work = work.beginning_the_cluster(never_ready);
+    let counting = u32::try_from(work.memo.counting().count()).unwrap_or(u32::MAX);
     let step = work
         .pass(&Goal {
-            wanted: 1,
+            wanted: counting.clamp(1, total.max(1)),
             ..Goal::default()
         })
         .await?;

@@ -82,7 +82,11 @@ async fn groups(round: &Round<'_>, memo: &mut ClusterMemo) -> Result<Step, Drive
         return Ok(Step::Done);
     }
     let mut steps = Vec::new();
-    let mut known = vec![round.names.infrastructure_stack()];
+    let mut known: Vec<String> = memo
+        .infrastructure
+        .iter()
+        .map(|record| record.name.clone())
+        .collect();
     for group in &round.view.node_groups {
         let mut group_memo = round.load_group(group).await?;
         known.extend(group_memo.shards.iter().map(|shard| shard.name.clone()));

@@ -7,8 +7,11 @@ use magnum_heat::heat::{Phase, StackAction, StackStatus};
 
 use crate::memo::{StackIntent, StackRecord};
 
-/// How long a state that belongs to an earlier action is taken for a stale one (rule `HC-02`).
+/// How long a failed deletion that may belong to an earlier try is taken for a stale one (rule `HC-02`).
 const GRACE: Duration = Duration::from_secs(60);
+/// The same for any other state: Heat notes the time of a change in whole seconds, so two quick ones can look alike. What the
+/// stack then holds is looked at anyway.
+const SHORT_GRACE: Duration = Duration::from_secs(4);
 
 /// What a look at a stack says about what was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,19 +48,23 @@ pub fn judge(
     if status.is_in_progress() {
         return StackLook::Running;
     }
+    let grace = match record.intent {
+        Some(StackIntent::Delete) => GRACE,
+        _ => SHORT_GRACE,
+    };
     let waited = record
         .asked_at
-        .map_or(GRACE, |asked| (now - asked).to_std().unwrap_or_default());
+        .map_or(grace, |asked| (now - asked).to_std().unwrap_or_default());
     let ours = status.action == wanted
         && (record.seen_in_progress
             || updated != record.seen_updated
             || record.intent == Some(StackIntent::Create)
-            || waited >= GRACE);
+            || waited >= grace);
     match status.phase {
         _ if !ours && record.intent == Some(StackIntent::Delete) && status.action != wanted => {
             StackLook::Running
         }
-        _ if !ours && waited < GRACE => StackLook::Running,
+        _ if !ours && waited < grace => StackLook::Running,
         Phase::Complete => StackLook::Complete,
         Phase::Failed => StackLook::Failed(reason.to_owned()),
         _ => StackLook::Running,

@@ -10,6 +10,8 @@ mod mark;
 mod member;
 mod outputs;
 mod security;
+#[cfg(test)]
+mod tests;
 
 pub use group::{add_member, group_document, member_resources, members_of, remove_member};
 pub use infrastructure::{InfrastructureInput, render_infrastructure};
