@@ -90,7 +90,7 @@ fn cluster(
         );
     }
     let masters = view.control_plane().map_or(0, |group| group.node_count);
-    if masters == 0 || masters % 2 == 0 {
+    if masters.is_multiple_of(2) {
         problems.add("master_count", masters, "must be odd");
     }
     if masters > 1 && !spec.master_lb.enabled {

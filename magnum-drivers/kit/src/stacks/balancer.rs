@@ -7,19 +7,33 @@ use magnum_heat::hot::{Document, DocumentError, Resource, Value, get_resource};
 use super::{API_PORT, Mark};
 use crate::memo::LoadBalancerChoice;
 
+/// All that decides the load balancer.
+pub(super) struct BalancerInput<'a> {
+    pub(super) choice: &'a LoadBalancerChoice,
+    pub(super) mark: &'a Mark,
+    pub(super) name: &'a str,
+    pub(super) vip_subnet: Value,
+    /// Who may reach it; empty means everybody.
+    pub(super) allowed: &'a [IpNet],
+    /// The nodes' own range, which always may.
+    pub(super) nodes: IpNet,
+    /// Resources that must be there before.
+    pub(super) after: &'a [&'static str],
+}
+
 /// Adds load balancer, listener, pool and monitor; the pool's resource is named `api_pool`.
 ///
 /// The provider decides what it can do (rules `NL-07`, `NL-09`): `ovn` knows neither allowed ranges nor HTTP checks.
-pub(super) fn add(
-    document: &mut Document,
-    choice: &LoadBalancerChoice,
-    mark: &Mark,
-    name: &str,
-    vip_subnet: Value,
-    allowed: &[IpNet],
-    nodes: IpNet,
-    after: &[&str],
-) -> Result<(), DocumentError> {
+pub(super) fn add(document: &mut Document, input: BalancerInput<'_>) -> Result<(), DocumentError> {
+    let BalancerInput {
+        choice,
+        mark,
+        name,
+        vip_subnet,
+        allowed,
+        nodes,
+        after,
+    } = input;
     let ovn = choice.provider.as_deref() == Some("ovn");
     let mut balancer = LoadBalancer::new(vip_subnet)
         .name(name)

@@ -190,13 +190,15 @@ fn address(
     let (port, fixed) = if let Some(choice) = &input.facts.load_balancer {
         balancer::add(
             document,
-            choice,
-            input.mark,
-            &input.names.resource("api"),
-            place.subnet.clone(),
-            &input.facts.labels.api_allowed_cidrs,
-            place.cidr,
-            &place.after,
+            balancer::BalancerInput {
+                choice,
+                mark: input.mark,
+                name: &input.names.resource("api"),
+                vip_subnet: place.subnet.clone(),
+                allowed: &input.facts.labels.api_allowed_cidrs,
+                nodes: place.cidr,
+                after: &place.after,
+            },
         )?;
         document.add_output("pool", get_resource("api_pool"))?;
         (

@@ -1,9 +1,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
 use magnum_certs::{ClusterPki, NodeFile, PKI_DIR, PkiOptions};
 use magnum_core::{ClusterId, MemberId, Taint, TaintEffect};
-use serde_json::Value;
+use magnum_embedded_cloud::node::check_user_data;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::*;
@@ -379,4 +380,50 @@ fn a_real_bundle_and_credential_fit_with_room_to_spare() {
     std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&packed[..]), &mut back)
         .unwrap();
     assert_eq!(back, discovery.content.expose_secret());
+}
+
+#[test]
+fn a_node_accepts_the_user_data_of_every_role() {
+    let now = Utc::now();
+    let pki = ClusterPki::generate("demo", PkiOptions::default(), now).unwrap();
+    let control_plane = || {
+        let names = vec!["172.24.4.7".into(), "api.example.org".into()];
+        Box::new(ControlPlane::new(pki.control_plane_files().unwrap(), names))
+    };
+    let life = std::time::Duration::from_secs(86_400);
+    let discovery = pki
+        .discovery_file("10.0.0.5:6443", "demo-w-7f2kq", life, now)
+        .unwrap();
+    for role in [
+        NodeRole::ControlPlaneInit(control_plane()),
+        NodeRole::ControlPlaneJoin(control_plane()),
+        NodeRole::Worker,
+    ] {
+        let name = role.name();
+        let shared = node(role).render().unwrap();
+        let member = NodeMember {
+            not_before: now,
+            discovery: (name != "control-plane-init").then(|| discovery.clone()),
+            ..member(true)
+        };
+        let signal = json!({"auth_url": "http://c/identity/v3", "user_id": "u", "username": "n", "password": "p",
+            "project_id": "p", "domain_id": "d", "region_name": "R", "alarm_url": "http://c/heat/v1/p/signal"});
+        let text = shared
+            .fill(
+                &shared.parameters(&member).unwrap(),
+                Some(&signal.to_string()),
+            )
+            .unwrap();
+        let addresses = ["10.0.0.21".parse().unwrap()];
+        let checks = check_user_data(
+            text.expose_secret(),
+            "demo-w-7f2kq",
+            &addresses,
+            Some("v1.36.1"),
+        );
+        assert!(
+            checks.as_ref().is_ok_and(|checks| checks.len() > 10),
+            "{name}: {checks:?}"
+        );
+    }
 }
