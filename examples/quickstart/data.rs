@@ -43,7 +43,9 @@ impl DataDirectory {
             .recursive(true)
             .mode(0o700)
             .create(&path)
-            .map_err(|error| format!("data directory {} cannot be made: {error}", path.display()))?;
+            .map_err(|error| {
+                format!("data directory {} cannot be made: {error}", path.display())
+            })?;
         let path = path.canonicalize()?;
         Ok(Self {
             path,

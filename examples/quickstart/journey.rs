@@ -3,14 +3,14 @@
 
 use futures::StreamExt as _;
 use magnum_certs::{Certificates, Profile, write_private_file};
-use magnum_core::driver::ChangeKind;
 use magnum_core::EventKind;
-use magnum_core::{Operation, Outcome};
+use magnum_core::driver::ChangeKind;
 use magnum_core::store::OperationFilter;
 use magnum_core::{
-    Accepted, ClusterId, ClusterName, Error, MemberPhase, NewCluster, NewClusterTemplate, NodeGroup, Phase, Resize,
-    TemplateName, TemplateSpec,
+    Accepted, ClusterId, ClusterName, Error, MemberPhase, NewCluster, NewClusterTemplate,
+    NodeGroup, Phase, Resize, TemplateName, TemplateSpec,
 };
+use magnum_core::{Operation, Outcome};
 use magnum_examples::Inventory;
 
 use crate::Failure;
@@ -91,11 +91,15 @@ impl Journey<'_> {
 
         if self.past(cluster, ChangeKind::Delete).await?.is_none() {
             self.stage(cluster, ChangeKind::Resize, async || {
-                Ok(engine.resize(caller, id.clone(), Resize::to(WORKERS_AFTER)).await?)
+                Ok(engine
+                    .resize(caller, id.clone(), Resize::to(WORKERS_AFTER))
+                    .await?)
             })
             .await?;
             self.stage(cluster, ChangeKind::ReplaceNode, async || {
-                let workers = engine.node_group(caller, id.clone(), "default-worker").await?;
+                let workers = engine
+                    .node_group(caller, id.clone(), "default-worker")
+                    .await?;
                 let node = first_ready(&workers).ok_or("no worker is ready")?;
                 Ok(engine.replace_node(caller, id.clone(), node).await?)
             })
@@ -116,7 +120,9 @@ impl Journey<'_> {
         })
         .await?;
 
-        let left = Inventory::take(&self.platform.observer).await?.beyond(&run.before);
+        let left = Inventory::take(&self.platform.observer)
+            .await?
+            .beyond(&run.before);
         run.finished = true;
         self.data.keep(&run)?;
         let statuses = self.statuses(cluster).await?;
@@ -124,7 +130,11 @@ impl Journey<'_> {
             self.log.line(&format!("left over: {object}"));
         }
         self.log.finish();
-        println!("quickstart: {}, {} left over", statuses.join(" "), left.len());
+        println!(
+            "quickstart: {}, {} left over",
+            statuses.join(" "),
+            left.len()
+        );
         if left.is_empty() {
             Ok(())
         } else {
@@ -139,7 +149,9 @@ impl Journey<'_> {
                 self.log.line("going on with the run of this directory");
                 return Ok(run);
             }
-            Some(_) => self.log.line("the run of this directory is finished; starting a new cluster"),
+            Some(_) => self
+                .log
+                .line("the run of this directory is finished; starting a new cluster"),
             None => {}
         }
         let run = RunRecord::begin(Inventory::take(&self.platform.observer).await?);
@@ -196,7 +208,10 @@ impl Journey<'_> {
                 },
             )
             .await?;
-        self.log.line(&format!("cluster template {} {}", template.name, template.id));
+        self.log.line(&format!(
+            "cluster template {} {}",
+            template.name, template.id
+        ));
         Ok(template.id.to_string())
     }
 
@@ -215,13 +230,23 @@ impl Journey<'_> {
     }
 
     /// The operation of this kind that the cluster has had, if any.
-    async fn past(&self, cluster: ClusterId, kind: ChangeKind) -> Result<Option<Operation>, Failure> {
+    async fn past(
+        &self,
+        cluster: ClusterId,
+        kind: ChangeKind,
+    ) -> Result<Option<Operation>, Failure> {
         let filter = OperationFilter {
             cluster: Some(cluster),
             ..OperationFilter::default()
         };
-        let operations = self.platform.engine.operations(&self.platform.caller, &filter).await?;
-        Ok(operations.into_iter().find(|operation| operation.change.kind() == kind))
+        let operations = self
+            .platform
+            .engine
+            .operations(&self.platform.caller, &filter)
+            .await?;
+        Ok(operations
+            .into_iter()
+            .find(|operation| operation.change.kind() == kind))
     }
 
     /// Shows an operation until it ends, and fails where it does.
@@ -251,7 +276,11 @@ impl Journey<'_> {
                 Ok(())
             }
             outcome => {
-                let causes: Vec<_> = operation.causes.iter().map(|cause| cause.sentence.as_str()).collect();
+                let causes: Vec<_> = operation
+                    .causes
+                    .iter()
+                    .map(|cause| cause.sentence.as_str())
+                    .collect();
                 let outcome = outcome.map_or("has not ended", Outcome::as_str);
                 Err(format!("{what} {outcome}: {}", causes.join("; ")).into())
             }
@@ -261,29 +290,51 @@ impl Journey<'_> {
     fn show(&mut self, event: &EventKind) {
         match event {
             EventKind::OperationProgress { progress } if progress.total > 0 => {
-                self.log.step(&format!("{} ({} of {})", progress.step, progress.done, progress.total));
+                self.log.step(&format!(
+                    "{} ({} of {})",
+                    progress.step, progress.done, progress.total
+                ));
             }
             EventKind::OperationProgress { progress } => self.log.step(&progress.step),
-            EventKind::MemberChanged { name, to: Some(MemberPhase::Ready), .. } => {
+            EventKind::MemberChanged {
+                name,
+                to: Some(MemberPhase::Ready),
+                ..
+            } => {
                 self.log.line(&format!("node {name} is ready"));
             }
-            EventKind::MemberChanged { name, to: None, .. } => self.log.line(&format!("node {name} is gone")),
-            EventKind::MemberChanged { name, to: Some(MemberPhase::Failed), reason, .. } => {
+            EventKind::MemberChanged { name, to: None, .. } => {
+                self.log.line(&format!("node {name} is gone"))
+            }
+            EventKind::MemberChanged {
+                name,
+                to: Some(MemberPhase::Failed),
+                reason,
+                ..
+            } => {
                 let reason = reason.as_deref().unwrap_or("no reason given");
                 self.log.line(&format!("node {name} failed: {reason}"));
             }
             EventKind::ClusterStatus { to, reason, .. } => {
-                let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                let reason = reason
+                    .as_ref()
+                    .map(|reason| format!(": {reason}"))
+                    .unwrap_or_default();
                 self.log.line(&format!("cluster is {to}{reason}"));
             }
-            EventKind::OperationRetrying { error, .. } => self.log.step(&format!("trying again: {error}")),
+            EventKind::OperationRetrying { error, .. } => {
+                self.log.step(&format!("trying again: {error}"))
+            }
             EventKind::Warning { text } => self.log.line(&format!("warning: {text}")),
             _ => {}
         }
     }
 
     fn check_sizes(&self, groups: &[NodeGroup]) -> Result<(), Failure> {
-        for (name, wanted) in [("default-master", CONTROL_PLANE_NODES), ("default-worker", WORKERS_AFTER)] {
+        for (name, wanted) in [
+            ("default-master", CONTROL_PLANE_NODES),
+            ("default-worker", WORKERS_AFTER),
+        ] {
             let ready = groups
                 .iter()
                 .filter(|group| group.name.as_str() == name)
@@ -291,7 +342,10 @@ impl Journey<'_> {
                 .filter(|member| member.phase == MemberPhase::Ready)
                 .count();
             if ready != wanted as usize {
-                return Err(format!("node group {name} has {ready} ready nodes instead of {wanted}").into());
+                return Err(format!(
+                    "node group {name} has {ready} ready nodes instead of {wanted}"
+                )
+                .into());
             }
         }
         Ok(())
@@ -304,7 +358,9 @@ impl Journey<'_> {
         if let Some(proxy) = &self.platform.proxy {
             certificates = certificates.with_proxy(proxy.clone());
         }
-        let profile = Profile::Admin { user: NAME.to_owned() };
+        let profile = Profile::Admin {
+            user: NAME.to_owned(),
+        };
         let kubeconfig = certificates.kubeconfig(caller, id, &profile, None).await?;
         write_private_file(&self.arguments.kubeconfig, &kubeconfig.to_yaml()?)?;
         self.log.line(&format!(
@@ -321,7 +377,9 @@ impl Journey<'_> {
         let mut since = 0;
         loop {
             let events = engine.events(&self.platform.caller, since, 500).await?;
-            let Some(last) = events.last() else { return Ok(statuses) };
+            let Some(last) = events.last() else {
+                return Ok(statuses);
+            };
             since = last.seq;
             for event in events.into_iter().filter(|event| event.cluster == cluster) {
                 if let EventKind::ClusterStatus { to, .. } = event.kind

@@ -65,7 +65,9 @@ impl Platform {
         let sessions = Arc::new(session);
         let engine = Engine::builder()
             .store(Arc::new(SqliteStore::open(data.database()).await?))
-            .sealer(Arc::new(Envelope::new(load_or_create_sealing_key(&data.key())?)))
+            .sealer(Arc::new(Envelope::new(load_or_create_sealing_key(
+                &data.key(),
+            )?)))
             .driver(Arc::new(NovaDriver::new(sessions.clone(), config.clone())))
             .driver(Arc::new(IronicDriver::new(sessions, config)))
             .config(settings)

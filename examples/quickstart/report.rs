@@ -9,7 +9,15 @@ pub(crate) fn nodes(groups: &[NodeGroup]) -> Table {
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(["NODE GROUP", "ROLE", "NODES", "NODE", "STATE", "VERSION", "ADDRESSES"]);
+        .set_header([
+            "NODE GROUP",
+            "ROLE",
+            "NODES",
+            "NODE",
+            "STATE",
+            "VERSION",
+            "ADDRESSES",
+        ]);
     for group in groups {
         for (index, member) in group.members.iter().enumerate() {
             let first = |text: String| if index == 0 { text } else { String::new() };

@@ -23,20 +23,38 @@ impl Inventory {
         inventory.compute(session).await?;
         inventory.network(session).await?;
         let stacks = list_stacks(session, ListStacks::new()).await?;
-        inventory.note("stack", stacks.into_iter().map(|stack| (stack.id, stack.name)));
+        inventory.note(
+            "stack",
+            stacks.into_iter().map(|stack| (stack.id, stack.name)),
+        );
         let user = session.user_id().await?;
         let credentials = keystone::ListApplicationCredentials { user, name: None };
         let credentials = session.send(credentials).await?;
-        inventory.note("application credential", credentials.into_iter().map(|c| (c.id, c.name)));
+        inventory.note(
+            "application credential",
+            credentials.into_iter().map(|c| (c.id, c.name)),
+        );
         let user = session.user_id().await?;
         let trusts = session.send(keystone::ListTrusts { trustor: user }).await?;
-        inventory.note("trust", trusts.into_iter().map(|t| (t.id.expose().to_owned(), String::new())));
+        inventory.note(
+            "trust",
+            trusts
+                .into_iter()
+                .map(|t| (t.id.expose().to_owned(), String::new())),
+        );
         if session.has_service(ServiceType::LoadBalancer).await? {
             let filters = vec![("project_id".to_owned(), session.project_id().await?)];
-            inventory.add("load balancer", session.send(octavia::ListLoadBalancers { filters }).await?);
+            inventory.add(
+                "load balancer",
+                session.send(octavia::ListLoadBalancers { filters }).await?,
+            );
         }
         if session.has_service(ServiceType::BlockStorage).await? {
-            let volumes = session.send(cinder::ListVolumes { filters: Vec::new() }).await?;
+            let volumes = session
+                .send(cinder::ListVolumes {
+                    filters: Vec::new(),
+                })
+                .await?;
             inventory.add("volume", volumes);
         }
         if session.has_service(ServiceType::KeyManager).await? {
@@ -52,7 +70,10 @@ impl Inventory {
     }
 
     async fn compute(&mut self, session: &Session) -> Result<()> {
-        self.add("server", nova::list_servers(session, nova::ListServers::new()).await?);
+        self.add(
+            "server",
+            nova::list_servers(session, nova::ListServers::new()).await?,
+        );
         let groups = session.send(nova::ListServerGroups {}).await?;
         self.note("server group", groups.into_iter().map(|g| (g.id, g.name)));
         Ok(())
@@ -67,13 +88,24 @@ impl Inventory {
         self.add("subnet", own::<neutron::Subnet>(session).await?);
         self.add("port", own::<neutron::Port>(session).await?);
         self.add("router", own::<neutron::Router>(session).await?);
-        self.add("security group", own::<neutron::SecurityGroup>(session).await?);
-        self.add("floating address", own::<neutron::FloatingIp>(session).await?);
+        self.add(
+            "security group",
+            own::<neutron::SecurityGroup>(session).await?,
+        );
+        self.add(
+            "floating address",
+            own::<neutron::FloatingIp>(session).await?,
+        );
         Ok(())
     }
 
     fn add<T: Named>(&mut self, kind: &str, items: Vec<T>) {
-        self.note(kind, items.iter().map(|item| (item.id().to_owned(), item.name().to_owned())));
+        self.note(
+            kind,
+            items
+                .iter()
+                .map(|item| (item.id().to_owned(), item.name().to_owned())),
+        );
     }
 
     fn note(&mut self, kind: &str, items: impl IntoIterator<Item = (String, String)>) {
@@ -118,7 +150,12 @@ mod tests {
 
     fn inventory(kind: &str, items: &[(&str, &str)]) -> Inventory {
         let mut inventory = Inventory::default();
-        inventory.note(kind, items.iter().map(|(id, name)| ((*id).to_owned(), (*name).to_owned())));
+        inventory.note(
+            kind,
+            items
+                .iter()
+                .map(|(id, name)| ((*id).to_owned(), (*name).to_owned())),
+        );
         inventory
     }
 
@@ -128,6 +165,10 @@ mod tests {
         let after = inventory("port", &[("1", "a"), ("2", "b")]);
         assert_eq!(after.beyond(&before), ["port b (2)"]);
         assert!(before.beyond(&after).is_empty());
-        assert!(inventory("security group", &[("9", "default")]).beyond(&before).is_empty());
+        assert!(
+            inventory("security group", &[("9", "default")])
+                .beyond(&before)
+                .is_empty()
+        );
     }
 }

@@ -84,7 +84,10 @@ fn etcdctl(
 fn ck_08_three_etcd_members_trust_ours_and_refuse_others() {
     for tool in ["etcd", "etcdctl"] {
         let found = Command::new(tool).arg("--help").output();
-        assert!(found.is_ok(), "{tool} is needed (Debian: etcd-server, etcd-client)");
+        assert!(
+            found.is_ok(),
+            "{tool} is needed (Debian: etcd-server, etcd-client)"
+        );
     }
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

@@ -56,7 +56,11 @@ impl TestCloud {
             proxy: cloud.proxy_url().parse()?,
             polls: PollIntervals::fast(),
             external_network: "public",
-            nodes_admin: cloud.simulator().ok_or("the simulator runs")?.admin_url().parse()?,
+            nodes_admin: cloud
+                .simulator()
+                .ok_or("the simulator runs")?
+                .admin_url()
+                .parse()?,
             kept: Kept::Embedded(cloud),
         })
     }

@@ -7,9 +7,12 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use magnum_certs::{Envelope, load_or_create_sealing_key};
 use magnum_core::EventKind;
-use magnum_core::{Operation, Outcome};
 use magnum_core::store::SqliteStore;
-use magnum_core::{Accepted, ClusterTemplate, Engine, EngineConfig, NewClusterTemplate, RequestContext, TemplateName, TemplateSpec};
+use magnum_core::{
+    Accepted, ClusterTemplate, Engine, EngineConfig, NewClusterTemplate, RequestContext,
+    TemplateName, TemplateSpec,
+};
+use magnum_core::{Operation, Outcome};
 use magnum_driver_k8s_ironic::IronicDriver;
 use magnum_driver_k8s_nova::NovaDriver;
 use magnum_driver_kit::connector::HttpConnect;
@@ -31,14 +34,19 @@ pub async fn open_engine(
     polls: PollIntervals,
 ) -> Result<Engine, Failure> {
     let mut config = DriverConfig::new();
-    config.access = Arc::new(Access::new(Arc::new(HttpConnect::new(proxy)), Arc::new(BuiltinAddons)));
+    config.access = Arc::new(Access::new(
+        Arc::new(HttpConnect::new(proxy)),
+        Arc::new(BuiltinAddons),
+    ));
     config.polls = polls;
     let sessions = Arc::new(session);
     let mut settings = EngineConfig::default();
     settings.lease = Duration::from_secs(5);
     Ok(Engine::builder()
         .store(Arc::new(SqliteStore::open(folder.join("magnum.db")).await?))
-        .sealer(Arc::new(Envelope::new(load_or_create_sealing_key(&folder.join("key"))?)))
+        .sealer(Arc::new(Envelope::new(load_or_create_sealing_key(
+            &folder.join("key"),
+        )?)))
         .driver(Arc::new(NovaDriver::new(sessions.clone(), config.clone())))
         .driver(Arc::new(IronicDriver::new(sessions, config)))
         .config(settings)
@@ -154,7 +162,10 @@ impl Bench {
                 break;
             }
         }
-        Ok(self.engine.operation(&self.project.caller, accepted.operation.id).await?)
+        Ok(self
+            .engine
+            .operation(&self.project.caller, accepted.operation.id)
+            .await?)
     }
 
     /// Waits for success.
@@ -166,7 +177,13 @@ impl Bench {
         if operation.outcome == Some(Outcome::Succeeded) {
             return Ok(());
         }
-        Err(format!("{} ended as {:?}: {:?}", operation.change.kind(), operation.outcome, operation.causes).into())
+        Err(format!(
+            "{} ended as {:?}: {:?}",
+            operation.change.kind(),
+            operation.outcome,
+            operation.causes
+        )
+        .into())
     }
 
     /// Stops the engine, and removes the project where nothing is left in it.

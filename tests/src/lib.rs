@@ -4,8 +4,8 @@
 mod cloud;
 mod engine;
 mod project;
-mod scenarios;
 pub mod scenario;
+mod scenarios;
 
 pub use cloud::TestCloud;
 pub use engine::{Bench, open_engine, publish};

@@ -5,9 +5,9 @@ use std::path::Path;
 use magnum_certs::write_private_file;
 use magnum_core::RequestContext;
 use magnum_examples::Inventory;
+use magnum_heat::Session;
 use magnum_heat::auth::{Auth, Scope, UserRef};
 use magnum_heat::services::{keystone, neutron, nova};
-use magnum_heat::Session;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -61,13 +61,22 @@ impl TestProject {
         for role in ["member", "load-balancer_member", "creator"] {
             let role = keystone::find_role(&admin, role).await?.id;
             let (project, user) = (project.id.clone(), user.id.clone());
-            admin.send(keystone::AssignRole { project, user, role }).await?;
+            admin
+                .send(keystone::AssignRole {
+                    project,
+                    user,
+                    role,
+                })
+                .await?;
         }
         let auth = Auth::Password {
             user: UserRef::Id(user.id.clone()),
             password: password.clone(),
         };
-        let config = admin.cloud().clone().with_auth(auth, Scope::project(&project.id));
+        let config = admin
+            .cloud()
+            .clone()
+            .with_auth(auth, Scope::project(&project.id));
         let session = Session::connect(config).await?;
         Ok(Self {
             caller: RequestContext::new(&project.id, &user.id),
@@ -97,7 +106,10 @@ impl TestProject {
             },
             "region_name": cloud.region,
         }}});
-        Ok(write_private_file(path, &SecretString::from(text.to_string()))?)
+        Ok(write_private_file(
+            path,
+            &SecretString::from(text.to_string()),
+        )?)
     }
 
     /// Sets Nova quotas: `instances`, `cores`, `ram`.
@@ -117,7 +129,10 @@ impl TestProject {
     pub async fn network_quota(&self, name: &str, value: i64) -> Result<(), Failure> {
         let quotas = Map::from_iter([(name.to_owned(), Value::from(value))]);
         let project = self.id.clone();
-        Ok(self.admin.send(neutron::SetQuota { project, quotas }).await?)
+        Ok(self
+            .admin
+            .send(neutron::SetQuota { project, quotas })
+            .await?)
     }
 
     /// What is there now and was not at first.
@@ -133,8 +148,12 @@ impl TestProject {
     /// # Errors
     /// Those of Keystone.
     pub async fn remove(self) -> Result<(), Failure> {
-        self.admin.send(keystone::DeleteUser { id: self.user }).await?;
-        self.admin.send(keystone::DeleteProject { id: self.id }).await?;
+        self.admin
+            .send(keystone::DeleteUser { id: self.user })
+            .await?;
+        self.admin
+            .send(keystone::DeleteProject { id: self.id })
+            .await?;
         Ok(())
     }
 }

@@ -67,10 +67,7 @@ impl Engine {
         {
             return self.first_answer(first, &new).await;
         }
-        let prepared = self.prepare_create(cx, &new).await?;
-        let Prepared { view, driver } = prepared;
-        self.claimed(&*driver, &change, false)?;
-        driver.validate(&view, &change)?;
+        let Prepared { view, driver } = self.prepare_create(cx, &new, &change).await?;
         let timeout = new
             .create_timeout
             .unwrap_or_else(|| driver.default_timeout(&view, &change));
@@ -152,11 +149,12 @@ impl Engine {
         Ok(Accepted { cluster, operation })
     }
 
-    /// Lays a request over its template and checks the result.
+    /// Lays a request over its template and checks the result, by the engine's rules and the driver's: all problems in one answer.
     pub(super) async fn prepare_create(
         &self,
         cx: &RequestContext,
         new: &NewCluster,
+        change: &Change,
     ) -> Result<Prepared, Error> {
         let template = self.find_template(cx, &new.template).await?;
         let mut problems = Problems::new();
@@ -168,9 +166,11 @@ impl Engine {
         rules::driver_can(&*driver, &spec, &mut problems);
         let default = &self.0.config.default_kube_version;
         let kube_version = rules::kube_version(&spec.labels, default, &mut problems);
-        let network = NetworkPlan::from_labels(&spec.labels)
-            .map_err(|others| problems.absorb(Err(others)))
-            .ok();
+        // With wrong ranges the rest is still checked, on the default ones.
+        let network = NetworkPlan::from_labels(&spec.labels).unwrap_or_else(|others| {
+            problems.absorb(Err(others));
+            NetworkPlan::default()
+        });
         let min = spec.labels.number("min_node_count", &mut problems);
         let max = spec.labels.number("max_node_count", &mut problems);
         rules::counts(new.node_count, min.unwrap_or(0), max, &mut problems);
@@ -182,10 +182,6 @@ impl Engine {
         if new.create_timeout.is_some_and(|timeout| timeout.is_zero()) {
             problems.add("create_timeout", 0, "must be above zero");
         }
-        let Some(network) = network else {
-            return Err(problems.into());
-        };
-        problems.into_result()?;
         let now = self.0.clock.now();
         let cluster = Cluster {
             id: ClusterId::from_uuid(random_uuid(&*self.0.clock)),
@@ -211,6 +207,9 @@ impl Engine {
             cluster,
             node_groups,
         };
+        self.claimed(&*driver, change, false)?;
+        problems.absorb(driver.validate(&view, change));
+        problems.into_result()?;
         Ok(Prepared { view, driver })
     }
 

@@ -15,8 +15,7 @@ impl Engine {
     /// # Errors
     /// As [`create_cluster`](Self::create_cluster), quotas and names aside.
     pub async fn plan_create(&self, cx: &RequestContext, new: &NewCluster) -> Result<Plan, Error> {
-        let Prepared { view, driver } = self.prepare_create(cx, new).await?;
-        driver.validate(&view, &Change::Create)?;
+        let Prepared { view, driver } = self.prepare_create(cx, new, &Change::Create).await?;
         Ok(driver.plan(&view, &Change::Create))
     }
 
@@ -29,8 +28,7 @@ impl Engine {
         cx: &RequestContext,
         new: &NewCluster,
     ) -> Result<(), Error> {
-        let Prepared { view, driver } = self.prepare_create(cx, new).await?;
-        driver.validate(&view, &Change::Create)?;
+        let Prepared { view, driver } = self.prepare_create(cx, new, &Change::Create).await?;
         Ok(driver.preflight(&view, &Change::Create).await?)
     }
 

@@ -16,6 +16,18 @@ pub struct NetworkPlan {
     pub services: IpNet,
 }
 
+/// Magnum's defaults: nodes `10.0.0.0/24`, pods `10.100.0.0/16`, services `10.254.0.0/16`.
+impl Default for NetworkPlan {
+    fn default() -> Self {
+        let range = |text: &str| text.parse().expect("the default range is valid");
+        Self {
+            nodes: range("10.0.0.0/24"),
+            pods: range("10.100.0.0/16"),
+            services: range("10.254.0.0/16"),
+        }
+    }
+}
+
 impl NetworkPlan {
     /// Label naming the range of the nodes' subnet.
     pub const NODES_LABEL: &'static str = "fixed_subnet_cidr";
@@ -39,13 +51,11 @@ impl NetworkPlan {
             .iter()
             .find_map(|key| labels.cidr(key, &mut problems));
         let services = labels.cidr(Self::SERVICES_LABEL, &mut problems);
-        let or = |range: Option<IpNet>, default: &str| {
-            range.unwrap_or_else(|| default.parse().expect("the default range is valid"))
-        };
+        let default = Self::default();
         let plan = Self {
-            nodes: or(nodes, "10.0.0.0/24"),
-            pods: or(pods, "10.100.0.0/16"),
-            services: or(services, "10.254.0.0/16"),
+            nodes: nodes.unwrap_or(default.nodes),
+            pods: pods.unwrap_or(default.pods),
+            services: services.unwrap_or(default.services),
         };
         problems.absorb(plan.check_overlaps(&[]));
         problems.into_result()?;

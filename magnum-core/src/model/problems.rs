@@ -57,10 +57,12 @@ impl Problems {
         });
     }
 
-    /// Takes over the problems of a part, if it has any.
+    /// Takes over the problems of a part, if it has any; those that are noted already only once.
     pub fn absorb(&mut self, result: Result<(), Self>) {
-        if let Err(others) = result {
-            self.0.extend(others.0);
+        for problem in result.err().into_iter().flat_map(|others| others.0) {
+            if !self.0.contains(&problem) {
+                self.0.push(problem);
+            }
         }
     }
 

@@ -17,9 +17,17 @@ pub async fn everything_wrong_is_said_at_once(bench: Bench) -> Result<(), Failur
     spec.fixed_network = Some("no-such-network".to_owned());
     let template = bench.template(spec).await?;
     let new = NewCluster::new(ClusterName::new("wrong")?, template.id.to_string());
-    let refusal = engine.preflight_create(caller, &new).await.expect_err("nothing of it exists");
+    let refusal = engine
+        .preflight_create(caller, &new)
+        .await
+        .expect_err("nothing of it exists");
     let text = refusal.to_string();
-    for name in ["no-such-image", "no-such-flavor", "no-such-keypair", "no-such-network"] {
+    for name in [
+        "no-such-image",
+        "no-such-flavor",
+        "no-such-keypair",
+        "no-such-network",
+    ] {
         assert!(text.contains(name), "{name} is named: {text}");
     }
 
@@ -36,11 +44,17 @@ pub async fn everything_wrong_is_said_at_once(bench: Bench) -> Result<(), Failur
     let Err(Error::Invalid(problems)) = engine.create_cluster(caller, new).await else {
         return Err("it must be refused as invalid".into());
     };
-    let fields: Vec<_> = problems.iter().map(|problem| problem.field.as_str()).collect();
+    let fields: Vec<_> = problems
+        .iter()
+        .map(|problem| problem.field.as_str())
+        .collect();
     for field in ["master_count", "labels.boot_volume_size"] {
         assert!(fields.contains(&field), "{field} is named: {fields:?}");
     }
-    assert!(problems.to_string().contains("10.100.128.0/17"), "{problems}");
+    assert!(
+        problems.to_string().contains("10.100.128.0/17"),
+        "{problems}"
+    );
     assert!(engine.clusters(caller).await?.is_empty());
     bench.end().await
 }

@@ -46,17 +46,26 @@ pub async fn bare_metal_group_in_a_vm_cluster(bench: Bench) -> Result<(), Failur
     group.flavor = Some("baremetal".to_owned());
     group.image = Some("ubuntu-k8s-bm-v1.36".to_owned());
     group.server_type = Some(ServerType::BareMetal);
-    bench.succeeds(&engine.create_node_group(caller, id, group).await?).await?;
+    bench
+        .succeeds(&engine.create_node_group(caller, id, group).await?)
+        .await?;
     let metal = engine.node_group(caller, id, "metal").await?;
     ready(&metal, 2);
     for member in &metal.members {
-        let server = member.server_id.as_deref().ok_or("a ready member has a server")?;
+        let server = member
+            .server_id
+            .as_deref()
+            .ok_or("a ready member has a server")?;
         let machine = ironic::node_of_server(&bench.cloud.admin, server).await?;
         assert!(machine.is_some(), "{} runs on a machine", member.name);
     }
 
-    bench.succeeds(&engine.delete_node_group(caller, id, "metal").await?).await?;
-    bench.succeeds(&engine.delete_cluster(caller, id).await?).await?;
+    bench
+        .succeeds(&engine.delete_node_group(caller, id, "metal").await?)
+        .await?;
+    bench
+        .succeeds(&engine.delete_cluster(caller, id).await?)
+        .await?;
     // What was given stays.
     neutron::find::<neutron::Network>(&bench.project.session, "given").await?;
     remove_network(&bench, network).await?;
@@ -71,7 +80,12 @@ async fn make_network(bench: &Bench) -> Result<StackRef, Failure> {
     for _ in 0..240 {
         let shown = session.send(ShowStack::new(stack.clone())).await?;
         if !shown.status.is_in_progress() {
-            assert_eq!(shown.status.to_string(), "CREATE_COMPLETE", "{}", shown.status_reason);
+            assert_eq!(
+                shown.status.to_string(),
+                "CREATE_COMPLETE",
+                "{}",
+                shown.status_reason
+            );
             return Ok(stack);
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -81,8 +95,19 @@ async fn make_network(bench: &Bench) -> Result<StackRef, Failure> {
 
 async fn remove_network(bench: &Bench, stack: StackRef) -> Result<(), Failure> {
     let session = &bench.project.session;
-    session.send(DeleteStack { stack: stack.clone() }).await?;
+    session
+        .send(DeleteStack {
+            stack: stack.clone(),
+        })
+        .await?;
     let wait = DeleteWait::new(None, Duration::from_secs(30));
-    wait_deleted(session, &stack, wait, Duration::from_millis(500), Duration::from_secs(120)).await?;
+    wait_deleted(
+        session,
+        &stack,
+        wait,
+        Duration::from_millis(500),
+        Duration::from_secs(120),
+    )
+    .await?;
     Ok(())
 }

@@ -23,7 +23,13 @@ pub async fn killed_engine_resumes(cloud: TestCloud, program: &Path) -> Result<(
     project.write_login(&folder.path().join(LOGIN))?;
     let accepted = {
         let session = project.session.clone();
-        let engine = open_engine(folder.path(), session, cloud.proxy.clone(), cloud.polls.clone()).await?;
+        let engine = open_engine(
+            folder.path(),
+            session,
+            cloud.proxy.clone(),
+            cloud.polls.clone(),
+        )
+        .await?;
         let template = publish(&engine, &project.caller, cloud.spec()).await?;
         let mut new = NewCluster::new(ClusterName::new("killed")?, template.id.to_string());
         new.node_count = 2;
@@ -31,11 +37,18 @@ pub async fn killed_engine_resumes(cloud: TestCloud, program: &Path) -> Result<(
     };
 
     // Long enough to be in the middle of the infrastructure, the control plane, the workers.
-    let pauses = if cloud.is_real() { [8, 25, 30] } else { [1, 1, 1] };
+    let pauses = if cloud.is_real() {
+        [8, 25, 30]
+    } else {
+        [1, 1, 1]
+    };
     for pause in pauses {
         let mut worker = spawn(program, folder.path(), &cloud)?;
         tokio::time::sleep(Duration::from_secs(pause)).await;
-        assert!(worker.try_wait()?.is_none(), "the worker runs until it is killed");
+        assert!(
+            worker.try_wait()?.is_none(),
+            "the worker runs until it is killed"
+        );
         worker.start_kill()?;
         worker.wait().await?;
     }
@@ -45,11 +58,17 @@ pub async fn killed_engine_resumes(cloud: TestCloud, program: &Path) -> Result<(
     let cluster = engine.cluster(caller, accepted.cluster.id).await?;
     assert_eq!(cluster.status, Status::CREATE_COMPLETE);
     let stacks = list_stacks(&bench.project.session, ListStacks::new()).await?;
-    assert_eq!(stacks.len(), 3, "infrastructure, control plane, workers: {stacks:?}");
+    assert_eq!(
+        stacks.len(),
+        3,
+        "infrastructure, control plane, workers: {stacks:?}"
+    );
     let servers = magnum_examples::Inventory::take(&bench.project.session).await?;
     assert_eq!(servers.count("server"), 3);
 
-    bench.succeeds(&engine.delete_cluster(caller, cluster.id).await?).await?;
+    bench
+        .succeeds(&engine.delete_cluster(caller, cluster.id).await?)
+        .await?;
     bench.end().await
 }
 

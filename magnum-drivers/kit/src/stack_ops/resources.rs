@@ -7,7 +7,7 @@ use magnum_core::driver::DriverError;
 use magnum_heat::diagnose::Reason;
 use magnum_heat::resource::{ListResources, Resource};
 use magnum_heat::stack::StackRef;
-use magnum_heat::{Session, StackStatus};
+use magnum_heat::{Session, StackAction, StackStatus};
 
 use crate::fault::cloud_error;
 use crate::memo::StackRecord;
@@ -42,8 +42,13 @@ impl From<Resource> for ResourceView {
 /// How far a member's resources are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemberResources {
-    /// Some are not there yet.
+    /// Some are being made.
     Building,
+    /// Some are not begun. In a stack that has failed they never will be.
+    NotStarted {
+        /// Which.
+        resource: String,
+    },
     /// All are there.
     Complete {
         /// The server.
@@ -77,15 +82,37 @@ impl MemberResources {
                 reason: view.reason.clone(),
             };
         }
-        let complete =
-            mine.len() == wanted.len() && mine.iter().all(|view| view.status.is_complete());
+        let begun = |name: &String| {
+            views
+                .get(name)
+                .is_some_and(|view| view.status.action != StackAction::Init)
+        };
+        if let Some(resource) = wanted.iter().find(|name| !begun(name)) {
+            return Self::NotStarted {
+                resource: resource.clone(),
+            };
+        }
         let server = views
             .get(&format!("server_{id}"))
             .map(|view| view.physical.clone())
             .filter(|physical| !physical.is_empty());
-        match (complete, server) {
-            (true, Some(server_id)) => Self::Complete { server_id },
+        match server {
+            Some(server_id) if mine.iter().all(|view| view.status.is_complete()) => {
+                Self::Complete { server_id }
+            }
             _ => Self::Building,
+        }
+    }
+
+    /// The same in a stack that has failed and in which nothing is in flight: what was not begun has failed with it.
+    #[must_use]
+    pub fn after_failure(self) -> Self {
+        match self {
+            Self::NotStarted { resource } => Self::Failed {
+                resource,
+                reason: String::new(),
+            },
+            other => other,
         }
     }
 }
@@ -163,7 +190,22 @@ mod tests {
         ]);
         assert_eq!(settling, MemberResources::Building);
         let missing = judge(vec![view("server_a", "CREATE_COMPLETE", "s", "")]);
-        assert_eq!(missing, MemberResources::Building);
+        let not_started = MemberResources::NotStarted {
+            resource: "port_a".into(),
+        };
+        assert_eq!(missing, not_started);
+        let waiting = judge(vec![
+            view("port_a", "INIT_COMPLETE", "", ""),
+            view("server_a", "INIT_COMPLETE", "", ""),
+        ]);
+        assert_eq!(waiting, not_started);
+        assert_eq!(
+            waiting.after_failure(),
+            MemberResources::Failed {
+                resource: "port_a".into(),
+                reason: String::new()
+            }
+        );
         let complete = judge(vec![
             view("port_a", "CREATE_COMPLETE", "p", ""),
             view("server_a", "UPDATE_COMPLETE", "s", ""),

@@ -167,13 +167,21 @@ impl GroupWork<'_> {
             .iter()
             .map(|id| {
                 let wanted = member_resources(&record.template, id);
-                (id.clone(), MemberResources::judge(id, &wanted, &views))
+                let verdict = MemberResources::judge(id, &wanted, &views);
+                let verdict = match failed {
+                    Some(_) => verdict.after_failure(),
+                    None => verdict,
+                };
+                (id.clone(), verdict)
             })
             .collect();
         let in_flight = views.values().any(|view| view.status.is_in_progress())
-            || verdicts
-                .iter()
-                .any(|(_, verdict)| *verdict == MemberResources::Building);
+            || verdicts.iter().any(|(_, verdict)| {
+                matches!(
+                    verdict,
+                    MemberResources::Building | MemberResources::NotStarted { .. }
+                )
+            });
         if in_flight {
             self.running = true;
             return Ok(());
@@ -275,7 +283,7 @@ impl GroupWork<'_> {
                     let cause = describe(&resource, &reason, &subject);
                     failures.push((id, cause, is_follow_up(&reason)));
                 }
-                MemberResources::Building => {}
+                MemberResources::Building | MemberResources::NotStarted { .. } => {}
             }
         }
         // Real failures first: what was cancelled because of them is no cause of its own (rule `OP-02`).
