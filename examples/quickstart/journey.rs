@@ -304,7 +304,7 @@ impl Journey<'_> {
                 self.log.line(&format!("node {name} is ready"));
             }
             EventKind::MemberChanged { name, to: None, .. } => {
-                self.log.line(&format!("node {name} is gone"))
+                self.log.line(&format!("node {name} is gone"));
             }
             EventKind::MemberChanged {
                 name,
@@ -323,7 +323,7 @@ impl Journey<'_> {
                 self.log.line(&format!("cluster is {to}{reason}"));
             }
             EventKind::OperationRetrying { error, .. } => {
-                self.log.step(&format!("trying again: {error}"))
+                self.log.step(&format!("trying again: {error}"));
             }
             EventKind::Warning { text } => self.log.line(&format!("warning: {text}")),
             _ => {}

@@ -46,7 +46,7 @@ impl Inventory {
             let filters = vec![("project_id".to_owned(), session.project_id().await?)];
             inventory.add(
                 "load balancer",
-                session.send(octavia::ListLoadBalancers { filters }).await?,
+                &session.send(octavia::ListLoadBalancers { filters }).await?,
             );
         }
         if session.has_service(ServiceType::BlockStorage).await? {
@@ -55,7 +55,7 @@ impl Inventory {
                     filters: Vec::new(),
                 })
                 .await?;
-            inventory.add("volume", volumes);
+            inventory.add("volume", &volumes);
         }
         if session.has_service(ServiceType::KeyManager).await? {
             let secrets = session.send(barbican::ListSecrets { name: None }).await?;
@@ -72,7 +72,7 @@ impl Inventory {
     async fn compute(&mut self, session: &Session) -> Result<()> {
         self.add(
             "server",
-            nova::list_servers(session, nova::ListServers::new()).await?,
+            &nova::list_servers(session, nova::ListServers::new()).await?,
         );
         let groups = session.send(nova::ListServerGroups {}).await?;
         self.note("server group", groups.into_iter().map(|g| (g.id, g.name)));
@@ -84,22 +84,22 @@ impl Inventory {
             let project = session.project_id().await?;
             neutron::list(session, neutron::ListItems::new().of_project(project)).await
         }
-        self.add("network", own::<neutron::Network>(session).await?);
-        self.add("subnet", own::<neutron::Subnet>(session).await?);
-        self.add("port", own::<neutron::Port>(session).await?);
-        self.add("router", own::<neutron::Router>(session).await?);
+        self.add("network", &own::<neutron::Network>(session).await?);
+        self.add("subnet", &own::<neutron::Subnet>(session).await?);
+        self.add("port", &own::<neutron::Port>(session).await?);
+        self.add("router", &own::<neutron::Router>(session).await?);
         self.add(
             "security group",
-            own::<neutron::SecurityGroup>(session).await?,
+            &own::<neutron::SecurityGroup>(session).await?,
         );
         self.add(
             "floating address",
-            own::<neutron::FloatingIp>(session).await?,
+            &own::<neutron::FloatingIp>(session).await?,
         );
         Ok(())
     }
 
-    fn add<T: Named>(&mut self, kind: &str, items: Vec<T>) {
+    fn add<T: Named>(&mut self, kind: &str, items: &[T]) {
         self.note(
             kind,
             items

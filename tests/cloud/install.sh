@@ -2,7 +2,7 @@
 # Installs what the test cloud needs: Debian packages and one Python venv. Idempotent. Root, Debian 12.
 . "$(dirname "$0")/lib.sh"; set -e
 T0=$(date +%s.%N)
-PK="mariadb-server rabbitmq-server memcached ovn-central ovn-host openvswitch-switch qemu-utils bc curl openssl procps"
+PK="mariadb-server rabbitmq-server memcached ovn-central ovn-host openvswitch-switch qemu-utils genisoimage bc curl openssl procps"
 if ! dpkg -s $PK >/dev/null 2>&1; then
   step "apt: $PK"
   # nothing may start by itself (there is no systemd here, and `up` runs its own instances)

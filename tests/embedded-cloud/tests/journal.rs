@@ -1,4 +1,5 @@
 //! The cloud as a process of its own: killed at any moment, it goes on where it was.
+#![allow(clippy::unwrap_used, reason = "test code: a panic is the report")]
 
 mod support;
 

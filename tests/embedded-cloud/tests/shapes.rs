@@ -1,4 +1,5 @@
 //! Answers of the embedded cloud beside recorded answers of a real one.
+#![allow(clippy::unwrap_used, reason = "test code: a panic is the report")]
 
 mod support;
 

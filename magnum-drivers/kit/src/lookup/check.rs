@@ -105,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    fn flavor(disk: u64, specs: serde_json::Value) -> Flavor {
+    fn flavor(disk: u64, specs: &serde_json::Value) -> Flavor {
         serde_json::from_value(json!({
             "id": "f", "name": "f", "vcpus": 2, "ram": 2048, "disk": disk, "extra_specs": specs
         }))
@@ -120,9 +120,9 @@ mod tests {
 
     #[test]
     fn tv_03_a_disk_or_a_boot_volume() {
-        assert_eq!(count(&flavor(0, json!({})), ServerType::Vm, 0), 1);
-        assert_eq!(count(&flavor(0, json!({})), ServerType::Vm, 20), 0);
-        assert_eq!(count(&flavor(20, json!({})), ServerType::Vm, 0), 0);
+        assert_eq!(count(&flavor(0, &json!({})), ServerType::Vm, 0), 1);
+        assert_eq!(count(&flavor(0, &json!({})), ServerType::Vm, 20), 0);
+        assert_eq!(count(&flavor(20, &json!({})), ServerType::Vm, 0), 0);
     }
 
     #[test]
@@ -131,9 +131,9 @@ mod tests {
             "resources:CUSTOM_GOLD": "1", "resources:VCPU": "0",
             "resources:MEMORY_MB": "0", "resources:DISK_GB": "0"
         });
-        assert_eq!(count(&flavor(0, good.clone()), ServerType::BareMetal, 0), 0);
-        assert_eq!(count(&flavor(0, json!({})), ServerType::BareMetal, 0), 4);
-        assert_eq!(count(&flavor(10, good), ServerType::Vm, 0), 1);
+        assert_eq!(count(&flavor(0, &good), ServerType::BareMetal, 0), 0);
+        assert_eq!(count(&flavor(0, &json!({})), ServerType::BareMetal, 0), 4);
+        assert_eq!(count(&flavor(10, &good), ServerType::Vm, 0), 1);
     }
 
     #[test]

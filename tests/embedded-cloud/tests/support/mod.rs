@@ -1,5 +1,6 @@
 //! A small client for the tests of the embedded cloud.
-#![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
+#![allow(clippy::unwrap_used, reason = "test code: a panic is the report")]
 
 use std::collections::BTreeMap;
 use std::time::Duration;
