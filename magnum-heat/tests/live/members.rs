@@ -21,7 +21,7 @@ use magnum_heat::{
 };
 use serde_json::json;
 
-use crate::project::*;
+use super::project::*;
 #[tokio::test(flavor = "multi_thread")]
 async fn stacks_of_explicit_members() {
     let project = Project::new("heat-members").await;

@@ -7,7 +7,7 @@ use magnum_heat::{
     stack::{CreateStack, PatchStack, ShowStack, StackContent, StackRef},
 };
 
-use crate::project::*;
+use super::project::*;
 #[tokio::test(flavor = "multi_thread")]
 async fn other_operations_of_heat() {
     let project = Project::new("heat-other").await;

@@ -11,7 +11,7 @@ use magnum_heat::{
 };
 use serde_json::json;
 
-use crate::project::*;
+use super::project::*;
 #[tokio::test(flavor = "multi_thread")]
 async fn quota_failure_is_diagnosed() {
     let project = Project::new("heat-quota").await;

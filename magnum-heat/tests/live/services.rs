@@ -7,7 +7,7 @@ use magnum_heat::{
     stack::{ListStacks, list_stacks},
 };
 
-use crate::project::*;
+use super::project::*;
 #[tokio::test(flavor = "multi_thread")]
 async fn other_services_and_credentials() {
     let project = Project::new("heat-services").await;

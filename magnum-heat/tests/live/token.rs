@@ -13,7 +13,7 @@ use magnum_heat::{
     stack::ListStacks,
 };
 
-use crate::project::*;
+use super::project::*;
 /// Replaces the first token it sees by an invalid one, as if it had been revoked, and counts logins.
 #[derive(Debug)]
 struct Revoking {

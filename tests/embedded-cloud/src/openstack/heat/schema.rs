@@ -341,7 +341,7 @@ mod tests {
         );
         let error = run(
             "OS::Neutron::Port",
-            json!({"fixed_ips": [{"subnet": "s", "nope": 1}]}),
+            json!({"network": "n", "fixed_ips": [{"subnet": "s", "nope": 1}]}),
         )
         .unwrap_err();
         assert_eq!(
