@@ -1,5 +1,6 @@
 //! The embedded cloud: inside this process, or as a process of its own that outlives it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
@@ -39,6 +40,19 @@ impl Addresses {
             proxy_url: cloud.proxy_url().parse()?,
         })
     }
+}
+
+/// The cloud's own record of what it created and deleted, in order.
+#[derive(Debug, Deserialize)]
+struct Ledger {
+    ledger: Vec<LedgerEntry>,
+}
+
+#[derive(Debug, Deserialize)]
+struct LedgerEntry {
+    kind: String,
+    action: String,
+    name: String,
 }
 
 /// The embedded cloud of this run.
@@ -100,6 +114,25 @@ impl Embedded {
         }
     }
 
+    /// How many stacks and servers the cloud itself says it has created, over all runs of its journal. Names are never used again, so
+    /// one that was created twice is a failure.
+    pub(crate) async fn created_once(&self) -> Result<(usize, usize), Failure> {
+        let url = self.addresses().base_url.join("/_embedded/ledger")?;
+        let ledger: Ledger = serde_json::from_slice(reach(http::Method::GET, &url).await?.body())?;
+        let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for entry in &ledger.ledger {
+            if entry.action == "create" {
+                *counts.entry((&entry.kind, &entry.name)).or_default() += 1;
+            }
+        }
+        let doubled: Vec<_> = counts.iter().filter(|(_, count)| **count > 1).collect();
+        if !doubled.is_empty() {
+            return Err(format!("created more than once: {doubled:?}").into());
+        }
+        let of = |kind: &str| counts.keys().filter(|(k, _)| *k == kind).count();
+        Ok((of("stack"), of("server")))
+    }
+
     /// Ends it, wherever it runs.
     pub(crate) async fn end(self) -> Result<(), Failure> {
         match self {
@@ -140,23 +173,23 @@ async fn answering(journal: &Path) -> Option<Addresses> {
     let addresses: Addresses = serde_json::from_slice(&text).ok()?;
     let url = addresses.base_url.join("/_embedded/ledger").ok()?;
     let answered = reach(http::Method::GET, &url).await.ok()?;
-    (answered == http::StatusCode::OK).then_some(addresses)
+    (answered.status() == http::StatusCode::OK).then_some(addresses)
 }
 
 async fn post(url: &Url) -> Result<(), Failure> {
-    let status = reach(http::Method::POST, url).await?;
+    let status = reach(http::Method::POST, url).await?.status();
     if status.is_success() {
         return Ok(());
     }
     Err(format!("the embedded cloud answered {status} to {url}").into())
 }
 
-async fn reach(method: http::Method, url: &Url) -> Result<http::StatusCode, Failure> {
+async fn reach(method: http::Method, url: &Url) -> Result<http::Response<bytes::Bytes>, Failure> {
     use magnum_heat::http::{HttpConfig, HttpService as _, ReqwestService};
     let service = ReqwestService::new(HttpConfig::default())?;
     let request = http::Request::builder()
         .method(method)
         .uri(url.as_str())
         .body(bytes::Bytes::new())?;
-    Ok(service.call(request).await?.status())
+    Ok(service.call(request).await?)
 }

@@ -120,6 +120,11 @@ impl Journey<'_> {
         })
         .await?;
 
+        if let Some((stacks, servers)) = self.platform.created_once().await? {
+            self.log.line(&format!(
+                "the cloud's ledger: {stacks} stacks and {servers} servers, each created once"
+            ));
+        }
         let left = Inventory::take(&self.platform.observer)
             .await?
             .beyond(&run.before);

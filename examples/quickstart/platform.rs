@@ -92,6 +92,14 @@ impl Platform {
         }
     }
 
+    /// How many stacks and servers the embedded cloud has created, each name once; none on a real cloud, which keeps no ledger.
+    pub(crate) async fn created_once(&self) -> Result<Option<(usize, usize)>, Failure> {
+        match &self.embedded {
+            Some(embedded) => Ok(Some(embedded.created_once().await?)),
+            None => Ok(None),
+        }
+    }
+
     /// Ends the embedded cloud, where there is one.
     pub(crate) async fn end(self) -> Result<(), Failure> {
         match self.embedded {
