@@ -115,16 +115,16 @@ fn success(f: &Fixture) -> Option<usize> {
             assert!(made.secret.is_some() && made.unrestricted);
             one(&made)
         }
-        "heat-build-info" => one(&decode(&magnum_heat::heat::misc::GetBuildInfo {}, f)),
-        "heat-services" => Some(decode(&magnum_heat::heat::misc::ListServices {}, f).len()),
+        "heat-build-info" => one(&decode(&magnum_heat::heat::service::GetBuildInfo {}, f)),
+        "heat-services" => Some(decode(&magnum_heat::heat::service::ListServices {}, f).len()),
         "heat-resource-types" => {
-            Some(decode(&magnum_heat::heat::misc::ListResourceTypes::default(), f).len())
+            Some(decode(&magnum_heat::heat::service::ListResourceTypes::default(), f).len())
         }
         "heat-template-versions" => {
-            Some(decode(&magnum_heat::heat::misc::ListTemplateVersions {}, f).len())
+            Some(decode(&magnum_heat::heat::service::ListTemplateVersions {}, f).len())
         }
         "heat-validate-template-200" => {
-            let request = magnum_heat::heat::misc::ValidateTemplate::new(hot::Document::new());
+            let request = magnum_heat::heat::service::ValidateTemplate::new(hot::Document::new());
             Some(decode(&request, f).parameters.len())
         }
         "heat-preview-stack-200" => {

@@ -5,7 +5,7 @@
 use magnum_heat::{
     Request, ServiceType,
     event::{GetEvent, ListEvents},
-    heat::{action, misc, software},
+    heat::{action, service, software},
     hot::{Document, Files, Parameter, ParameterType, get_param, types::Port},
     request::Body,
     resource, stack,
@@ -352,13 +352,13 @@ fn every_heat_operation_has_a_wire_golden() {
             "resource types",
             g("GET /resource_types?name=OS::.*"),
             true,
-            line(&misc::ListResourceTypes::named("OS::.*")),
+            line(&service::ListResourceTypes::named("OS::.*")),
         ),
         (
             "resource type schema",
             g("GET /resource_types/OS::Nova::Server"),
             true,
-            line(&misc::ShowResourceType {
+            line(&service::ShowResourceType {
                 name: "OS::Nova::Server".into(),
             }),
         ),
@@ -366,19 +366,19 @@ fn every_heat_operation_has_a_wire_golden() {
             "resource type template",
             g("GET /resource_types/T/template?template_type=hot"),
             true,
-            line(&misc::GenerateTemplate { name: "T".into() }),
+            line(&service::GenerateTemplate { name: "T".into() }),
         ),
         (
             "template versions",
             g("GET /template_versions"),
             true,
-            line(&misc::ListTemplateVersions {}),
+            line(&service::ListTemplateVersions {}),
         ),
         (
             "template functions",
             g("GET /template_versions/v/functions"),
             true,
-            line(&misc::ListTemplateFunctions {
+            line(&service::ListTemplateFunctions {
                 version: "v".into(),
             }),
         ),
@@ -463,19 +463,19 @@ fn every_heat_operation_has_a_wire_golden() {
                 template.replace(r#","files":{"f":"text"}"#, r#","files":{}"#)
             ),
             true,
-            line(&misc::ValidateTemplate::new(content().template)),
+            line(&service::ValidateTemplate::new(content().template)),
         ),
         (
             "build info",
             g("GET /build_info"),
             true,
-            line(&misc::GetBuildInfo {}),
+            line(&service::GetBuildInfo {}),
         ),
         (
             "services",
             g("GET /services"),
             true,
-            line(&misc::ListServices {}),
+            line(&service::ListServices {}),
         ),
     ];
     for (operation, want, repeatable, (got, idempotent)) in &all {

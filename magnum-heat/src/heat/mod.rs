@@ -3,8 +3,8 @@
 pub mod action;
 pub mod event;
 pub mod follow;
-pub mod misc;
 pub mod resource;
+pub mod service;
 pub mod software;
 pub mod stack;
 mod status;

@@ -7,7 +7,7 @@ use magnum_heat::{
     Error,
     event::{ListEvents, list_events},
     follow::{Follow, Until, wait_for},
-    heat::{action, misc},
+    heat::{action, service},
     neutron, nova,
     resource::{
         GetResourceMetadata, ListResources, MarkUnhealthy, ShowResource, SignalResource,
@@ -27,7 +27,7 @@ async fn stacks_of_explicit_members() {
     let project = Project::new("heat-members").await;
     let s = &project.session;
     let content = cluster();
-    s.send(misc::ValidateTemplate::new(content.template.clone()).files(content.files.clone()))
+    s.send(service::ValidateTemplate::new(content.template.clone()).files(content.files.clone()))
         .await
         .unwrap();
     s.send(PreviewStack(CreateStack::new("c1", content.clone())))

@@ -2,7 +2,7 @@
 
 use magnum_heat::{
     FaultKind, ServiceType,
-    heat::{action, misc},
+    heat::{action, service},
     hot::{Document, Parameter, ParameterType, Resource, get_param},
     stack::{CreateStack, PatchStack, ShowStack, StackContent, StackRef},
 };
@@ -13,38 +13,38 @@ async fn other_operations_of_heat() {
     let project = Project::new("heat-other").await;
     let s = &project.session;
     assert!(
-        s.send(misc::ListResourceTypes::default())
+        s.send(service::ListResourceTypes::default())
             .await
             .unwrap()
             .len()
             > 50
     );
     let schema = s
-        .send(misc::ShowResourceType {
+        .send(service::ShowResourceType {
             name: "OS::Nova::Server".into(),
         })
         .await
         .unwrap();
     assert!(schema.properties.contains_key("flavor"));
-    s.send(misc::GenerateTemplate {
+    s.send(service::GenerateTemplate {
         name: "OS::Neutron::Port".into(),
     })
     .await
     .unwrap();
-    let versions = s.send(misc::ListTemplateVersions {}).await.unwrap();
+    let versions = s.send(service::ListTemplateVersions {}).await.unwrap();
     assert!(versions.iter().any(|v| v.version.ends_with("2021-04-16")));
     let functions = s
-        .send(misc::ListTemplateFunctions {
+        .send(service::ListTemplateFunctions {
             version: "heat_template_version.2021-04-16".into(),
         })
         .await
         .unwrap();
     assert!(functions.iter().any(|f| f.name == "str_replace"));
-    s.send(misc::GetBuildInfo {}).await.unwrap();
+    s.send(service::GetBuildInfo {}).await.unwrap();
     assert!(
         !project
             .admin
-            .send(misc::ListServices {})
+            .send(service::ListServices {})
             .await
             .unwrap()
             .is_empty()

@@ -7,8 +7,8 @@ mod events;
 mod failure;
 mod functions;
 mod lookup;
-mod misc;
 mod model;
+mod parts;
 mod plugins;
 mod request;
 mod resources;
@@ -109,24 +109,24 @@ impl Service for Heat {
         let stack = "/v1/{project}/stacks/{name}/{id}";
         let by_name = "/v1/{project}/stacks/{name}";
         Router::new()
-            .route("/", get(misc::versions))
-            .route("/v1/{project}/build_info", get(misc::build_info))
-            .route("/v1/{project}/services", get(misc::services))
-            .route("/v1/{project}/validate", post(misc::validate))
-            .route("/v1/{project}/resource_types", get(misc::resource_types))
+            .route("/", get(parts::versions))
+            .route("/v1/{project}/build_info", get(parts::build_info))
+            .route("/v1/{project}/services", get(parts::services))
+            .route("/v1/{project}/validate", post(parts::validate))
+            .route("/v1/{project}/resource_types", get(parts::resource_types))
             .route(
                 "/v1/{project}/resource_types/{kind}",
-                get(misc::resource_type),
+                get(parts::resource_type),
             )
             .route(
                 "/v1/{project}/template_versions",
-                get(misc::template_versions),
+                get(parts::template_versions),
             )
             .route(
                 "/v1/{project}/stacks",
                 get(stacks::list).post(stacks::create),
             )
-            .route("/v1/{project}/stacks/preview", post(misc::preview))
+            .route("/v1/{project}/stacks/preview", post(parts::preview))
             .route(by_name, any(stacks::by_name))
             .route(&format!("{by_name}/resources"), get(stacks::by_name_part))
             .route(&format!("{by_name}/events"), get(stacks::by_name_part))
@@ -139,12 +139,12 @@ impl Service for Heat {
                     .patch(stacks::update)
                     .delete(stacks::delete),
             )
-            .route(&format!("{stack}/template"), get(misc::template))
-            .route(&format!("{stack}/files"), get(misc::files))
-            .route(&format!("{stack}/environment"), get(misc::environment))
-            .route(&format!("{stack}/outputs"), get(misc::outputs))
-            .route(&format!("{stack}/outputs/{{key}}"), get(misc::output))
-            .route(&format!("{stack}/actions"), post(misc::action))
+            .route(&format!("{stack}/template"), get(parts::template))
+            .route(&format!("{stack}/files"), get(parts::files))
+            .route(&format!("{stack}/environment"), get(parts::environment))
+            .route(&format!("{stack}/outputs"), get(parts::outputs))
+            .route(&format!("{stack}/outputs/{{key}}"), get(parts::output))
+            .route(&format!("{stack}/actions"), post(parts::action))
             .route(&format!("{stack}/events"), get(resources::stack_events))
             .route(&format!("{stack}/resources"), get(resources::list))
             .route(
