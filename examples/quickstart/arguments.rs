@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Parser;
+use clap::builder::NonEmptyStringValueParser;
 
 /// Creates a Kubernetes cluster on OpenStack through Heat, resizes it, replaces a node, and deletes it again.
 ///
 /// Without options it needs no cloud: an OpenStack and Kubernetes stand-in runs inside.
 #[derive(Debug, Clone, Parser)]
-#[command(name = "quickstart")]
+#[command(name = "quickstart", version)]
 pub(crate) struct Arguments {
     /// Stop before the deletion and serve until Ctrl-C, so that kubectl can be tried.
     #[arg(long)]
@@ -18,7 +19,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME")]
     pub(crate) cloud: Option<String>,
 
-    /// Keep everything in this directory and go on from what is there.
+    /// Keep everything in this directory and go on from what is there. With --cloud the default is `quickstart-data`.
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 
@@ -27,15 +28,15 @@ pub(crate) struct Arguments {
     pub(crate) kubeconfig: PathBuf,
 
     /// Node image, by name or id; it must carry the property `kube_version`.
-    #[arg(long, default_value = "ubuntu-k8s-v1.36")]
+    #[arg(long, default_value = "ubuntu-k8s-v1.36", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) image: String,
 
     /// Flavor of all nodes.
-    #[arg(long, default_value = "m1.small")]
+    #[arg(long, default_value = "m1.small", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) flavor: String,
 
     /// External network, for the router and the API's floating address.
-    #[arg(long, default_value = "public")]
+    #[arg(long, default_value = "public", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) external_network: String,
 
     /// Reach the cluster's API through this HTTP CONNECT proxy (with --cloud; the embedded cloud has its own).

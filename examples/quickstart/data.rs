@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use magnum_core::ClusterId;
@@ -32,13 +33,15 @@ impl DataDirectory {
                 .then(|| PathBuf::from(DEFAULT_FOR_CLOUDS))
         });
         let Some(path) = given else {
-            let temporary = tempfile::tempdir()?;
+            let temporary = tempfile::Builder::new()
+                .prefix("quickstart-")
+                .permissions(fs::Permissions::from_mode(0o700))
+                .tempdir()?;
             return Ok(Self {
                 path: temporary.path().to_owned(),
                 temporary: Some(temporary),
             });
         };
-        use std::os::unix::fs::DirBuilderExt as _;
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -80,7 +83,9 @@ impl DataDirectory {
 
     /// Takes the directory for this process: a second quick start on it is refused.
     pub(crate) fn lock(&self) -> Result<fs::File, Failure> {
-        let file = fs::File::create(self.path.join("lock"))?;
+        let path = self.path.join("lock");
+        let file = fs::File::create(&path)
+            .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
         file.try_lock()
             .map_err(|_| format!("another quick start is running on {}", self.path.display()))?;
         Ok(file)
@@ -94,8 +99,21 @@ impl DataDirectory {
                 format!("{} cannot be read: {error}", path.display())
             })?)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(format!("{} cannot be read: {error}", path.display()).into()),
         }
+    }
+
+    /// Refuses a database whose sealing key is gone: what it holds could never be opened again.
+    pub(crate) fn check_key(&self) -> Result<(), Failure> {
+        if self.database().exists() && !self.key().exists() {
+            return Err(format!(
+                "{} is missing, and {} is sealed with it",
+                self.key().display(),
+                self.database().display()
+            )
+            .into());
+        }
+        Ok(())
     }
 
     /// Keeps the run, whole or not at all.
@@ -114,6 +132,8 @@ impl DataDirectory {
 pub(crate) struct RunRecord {
     /// Makes the creation idempotent.
     pub(crate) id: Uuid,
+    /// Where it runs: the cloud's name and the project.
+    pub(crate) place: String,
     /// The cluster, once accepted.
     pub(crate) cluster: Option<ClusterId>,
     /// What the project had before.
@@ -124,9 +144,10 @@ pub(crate) struct RunRecord {
 
 impl RunRecord {
     /// A new run in a project that has this.
-    pub(crate) fn begin(before: Inventory) -> Self {
+    pub(crate) fn begin(place: String, before: Inventory) -> Self {
         Self {
             id: Uuid::new_v4(),
+            place,
             cluster: None,
             before,
             finished: false,

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use magnum_embedded_cloud::{EmbeddedCloud, Options};
 use serde::{Deserialize, Serialize};
+use tokio::process::{Child, Command};
 use url::Url;
 
 use crate::Failure;
@@ -18,6 +20,10 @@ const START_LIMIT: Duration = Duration::from_secs(30);
 const IDLE: Duration = Duration::from_secs(15 * 60);
 /// Where it says how it is reached, in its journal's folder.
 const ADDRESSES: &str = "addresses.json";
+/// Held by the process that serves a journal.
+const LOCK: &str = "lock";
+/// What that process says.
+const LOG: &str = "log";
 
 /// How the embedded cloud is reached.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -60,8 +66,8 @@ struct LedgerEntry {
 pub(crate) enum Embedded {
     /// It ends with this process.
     Inside(EmbeddedCloud, Addresses),
-    /// It outlives this process.
-    Beside(Addresses),
+    /// It outlives this process; its journal is in this folder.
+    Beside(Addresses, PathBuf),
 }
 
 impl Embedded {
@@ -74,35 +80,39 @@ impl Embedded {
 
     /// Finds the one of this journal, or starts it as a process of its own.
     pub(crate) async fn beside(journal: &Path) -> Result<Self, Failure> {
-        if let Some(addresses) = answering(journal).await {
-            return Ok(Self::Beside(addresses));
-        }
-        use std::os::unix::fs::DirBuilderExt as _;
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(journal)?;
-        let log = fs::File::create(journal.join("log"))?;
-        // Its own process group: Ctrl-C reaches the quick start only.
-        tokio::process::Command::new(std::env::current_exe()?)
-            .arg("--serve-embedded-cloud")
-            .arg(journal)
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()?;
         let began = tokio::time::Instant::now();
+        let mut child: Option<Child> = None;
         while began.elapsed() < START_LIMIT {
             if let Some(addresses) = answering(journal).await {
-                return Ok(Self::Beside(addresses));
+                return Ok(Self::Beside(addresses, journal.to_owned()));
+            }
+            let ended = match &mut child {
+                Some(child) => child.try_wait()?,
+                None => None,
+            };
+            match ended {
+                Some(status) if !status.success() => {
+                    let log = fs::read_to_string(journal.join(LOG)).unwrap_or_default();
+                    let last = log.lines().last().unwrap_or("it left no word");
+                    return Err(format!("the embedded cloud ended at its start: {last}").into());
+                }
+                // It found another one at work, which has ended since.
+                Some(_) => child = None,
+                None => {}
+            }
+            if child.is_none() && is_free(journal)? {
+                child = Some(spawn(journal)?);
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         Err(format!(
             "the embedded cloud did not answer within {} s; see {}",
             START_LIMIT.as_secs(),
-            journal.join("log").display()
+            journal.join(LOG).display()
         )
         .into())
     }
@@ -110,7 +120,7 @@ impl Embedded {
     /// How it is reached.
     pub(crate) const fn addresses(&self) -> &Addresses {
         match self {
-            Self::Inside(_, addresses) | Self::Beside(addresses) => addresses,
+            Self::Inside(_, addresses) | Self::Beside(addresses, _) => addresses,
         }
     }
 
@@ -137,9 +147,14 @@ impl Embedded {
     pub(crate) async fn end(self) -> Result<(), Failure> {
         match self {
             Self::Inside(cloud, _) => cloud.shutdown().await,
-            Self::Beside(addresses) => {
+            Self::Beside(addresses, journal) => {
                 let url = addresses.base_url.join("/_embedded/shutdown")?;
                 post(&url).await?;
+                // Only then can the directory be used again.
+                let began = tokio::time::Instant::now();
+                while began.elapsed() < START_LIMIT && !is_free(&journal)? {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
             }
         }
         Ok(())
@@ -148,7 +163,7 @@ impl Embedded {
 
 /// Serves until asked to end or idle: the process that [`Embedded::beside`] starts.
 pub(crate) async fn serve(journal: &Path) -> Result<(), Failure> {
-    let lock = fs::File::create(journal.join("lock"))?;
+    let lock = fs::File::create(journal.join(LOCK))?;
     if lock.try_lock().is_err() {
         // One is running, or about to; whoever started this one finds that.
         return Ok(());
@@ -162,13 +177,36 @@ pub(crate) async fn serve(journal: &Path) -> Result<(), Failure> {
     let path = journal.join(ADDRESSES);
     let draft = path.with_extension("tmp");
     fs::write(&draft, serde_json::to_vec(&Addresses::of(&cloud)?)?)?;
-    fs::rename(draft, path)?;
+    fs::rename(draft, &path)?;
     cloud.stopped().await;
+    fs::remove_file(path)?;
     cloud.shutdown().await;
     Ok(())
 }
 
+/// Whether no cloud is at work on this journal.
+fn is_free(journal: &Path) -> Result<bool, Failure> {
+    Ok(fs::File::create(journal.join(LOCK))?.try_lock().is_ok())
+}
+
+fn spawn(journal: &Path) -> Result<Child, Failure> {
+    let log = fs::File::create(journal.join(LOG))?;
+    // Its own process group: Ctrl-C reaches the quick start only.
+    Ok(Command::new(std::env::current_exe()?)
+        .arg("--serve-embedded-cloud")
+        .arg(journal)
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .spawn()?)
+}
+
+/// The addresses of the cloud that is at work on this journal. An address that an older one left behind does not count.
 async fn answering(journal: &Path) -> Option<Addresses> {
+    if is_free(journal).ok()? {
+        return None;
+    }
     let text = fs::read(journal.join(ADDRESSES)).ok()?;
     let addresses: Addresses = serde_json::from_slice(&text).ok()?;
     let url = addresses.base_url.join("/_embedded/ledger").ok()?;

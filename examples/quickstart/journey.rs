@@ -1,6 +1,9 @@
 //! The way from a template to a kubeconfig and back to nothing. Every stage looks first at what has been done, so the way can be
 //! taken up again wherever it was left.
 
+use std::path::Path;
+use std::time::Duration;
+
 use futures::StreamExt as _;
 use magnum_certs::{Certificates, Profile, write_private_file};
 use magnum_core::EventKind;
@@ -12,21 +15,26 @@ use magnum_core::{
 };
 use magnum_core::{Operation, Outcome};
 use magnum_examples::Inventory;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 
 use crate::Failure;
 use crate::arguments::Arguments;
 use crate::data::{DataDirectory, RunRecord};
 use crate::platform::Platform;
-use crate::progress::ProgressLog;
+use crate::progress::{ProgressLog, say};
 use crate::report;
 
 const CONTROL_PLANE_NODES: u32 = 3;
 const WORKERS: u32 = 5;
 const WORKERS_AFTER: u32 = 8;
 const NAME: &str = "quickstart";
+/// How long a step that is under way may take when the quick start is to end.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Takes the whole way. `false` where Ctrl-C ended it early.
 pub(crate) async fn run(arguments: &Arguments) -> Result<bool, Failure> {
+    check_target(&arguments.kubeconfig)?;
     let data = DataDirectory::open(arguments)?;
     let _lock = data.lock()?;
     let platform = Platform::open(arguments, &data).await?;
@@ -44,6 +52,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<bool, Failure> {
     });
     let mut log = ProgressLog::new();
     log.line(&format!("running on {}", platform.describe(arguments)));
+    let mut terminated = signal(SignalKind::terminate())?;
     let whole = {
         let mut journey = Journey {
             arguments,
@@ -55,21 +64,49 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<bool, Failure> {
         tokio::select! {
             result = journey.travel() => result.map(|()| true),
             _ = tokio::signal::ctrl_c() => Ok(false),
+            _ = terminated.recv() => Ok(false),
         }
     };
     log.finish();
-    // The step that is under way ends, and its lease is given back.
     drop(stop);
-    worker.await?;
+    end_work(worker, matches!(whole, Ok(false))).await;
     let whole = whole?;
     if whole {
         platform.end().await?;
     } else if data.is_kept() {
-        println!("stopped; go on with --data {}", data.path().display());
+        say(&format!(
+            "stopped; go on with --data {}",
+            data.path().display()
+        ));
     } else {
-        println!("stopped; the embedded cloud ends with this process");
+        say("stopped; the embedded cloud ends with this process");
     }
     Ok(whole)
+}
+
+/// Lets the step that is under way end, and its lease be given back; not for long, since dropping it is as safe as a crash.
+async fn end_work(mut worker: JoinHandle<()>, asked: bool) {
+    if asked {
+        say("stopping when the step under way has ended; Ctrl-C again stops at once");
+    }
+    tokio::select! {
+        _ = &mut worker => {}
+        _ = tokio::signal::ctrl_c() => {}
+        () = tokio::time::sleep(PATIENCE) => {}
+    }
+    worker.abort();
+}
+
+/// The kubeconfig's place is looked at before anything is made.
+fn check_target(path: &Path) -> Result<(), Failure> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() || path.is_dir() {
+        return Err(format!("--kubeconfig {} cannot be a file there", path.display()).into());
+    }
+    Ok(())
 }
 
 struct Journey<'a> {
@@ -84,12 +121,12 @@ struct Journey<'a> {
 impl Journey<'_> {
     async fn travel(&mut self) -> Result<(), Failure> {
         let mut run = self.take_up().await?;
-        let cluster = self.create(&mut run).await?;
+        let (cluster, failed) = self.create(&mut run).await?;
         let id = cluster.to_string();
         let engine = &self.platform.engine;
         let caller = &self.platform.caller;
 
-        if self.past(cluster, ChangeKind::Delete).await?.is_none() {
+        if failed.is_none() && self.past(cluster, ChangeKind::Delete).await?.is_none() {
             self.stage(cluster, ChangeKind::Resize, async || {
                 Ok(engine
                     .resize(caller, id.clone(), Resize::to(WORKERS_AFTER))
@@ -128,22 +165,27 @@ impl Journey<'_> {
         let left = Inventory::take(&self.platform.observer)
             .await?
             .beyond(&run.before);
-        run.finished = true;
-        self.data.keep(&run)?;
         let statuses = self.statuses(cluster).await?;
         for object in &left {
             self.log.line(&format!("left over: {object}"));
         }
         self.log.finish();
-        println!(
+        // First the verdict, then the note that it was given: a kill between the two repeats it.
+        say(&format!(
             "quickstart: {}, {} left over",
             statuses.join(" "),
             left.len()
-        );
-        if left.is_empty() {
-            Ok(())
-        } else {
-            Err(format!("{} objects are left over", left.len()).into())
+        ));
+        if !left.is_empty() {
+            return Err(format!("{} objects are left over", left.len()).into());
+        }
+        run.finished = true;
+        self.data.keep(&run)?;
+        match failed {
+            Some(reason) => {
+                Err(format!("{reason}; everything that was made is removed: start again").into())
+            }
+            None => Ok(()),
         }
     }
 
@@ -151,6 +193,12 @@ impl Journey<'_> {
     async fn take_up(&mut self) -> Result<RunRecord, Failure> {
         match self.data.run()? {
             Some(run) if !run.finished => {
+                if run.place != self.platform.place {
+                    let (run, here) = (&run.place, &self.platform.place);
+                    return Err(
+                        format!("the run of this directory is on {run}, not on {here}").into(),
+                    );
+                }
                 self.log.line("going on with the run of this directory");
                 return Ok(run);
             }
@@ -159,14 +207,20 @@ impl Journey<'_> {
                 .line("the run of this directory is finished; starting a new cluster"),
             None => {}
         }
-        let run = RunRecord::begin(Inventory::take(&self.platform.observer).await?);
+        let before = Inventory::take(&self.platform.observer).await?;
+        let run = RunRecord::begin(self.platform.place.clone(), before);
         self.data.keep(&run)?;
         Ok(run)
     }
 
-    async fn create(&mut self, run: &mut RunRecord) -> Result<ClusterId, Failure> {
+    /// The cluster, created; with the reason where its creation had failed in an earlier start.
+    async fn create(
+        &mut self,
+        run: &mut RunRecord,
+    ) -> Result<(ClusterId, Option<String>), Failure> {
         let engine = &self.platform.engine;
         let caller = &self.platform.caller;
+        let known = run.cluster.is_some();
         let id = if let Some(id) = run.cluster {
             id
         } else {
@@ -182,12 +236,19 @@ impl Journey<'_> {
             accepted.cluster.id
         };
         self.log.line(&format!("cluster {NAME} {id}"));
-        let operation = self
-            .past(id, ChangeKind::Create)
-            .await?
-            .ok_or("the cluster has no creation in its history")?;
+        let operation = self.past(id, ChangeKind::Create).await?.ok_or_else(|| {
+            format!(
+                "{} does not know the cluster",
+                self.data.database().display()
+            )
+        })?;
+        if known && operation.is_ended() && operation.outcome != Some(Outcome::Succeeded) {
+            let reason = verdict(&operation);
+            self.log.line(&format!("{reason}; removing what was made"));
+            return Ok((id, Some(reason)));
+        }
         self.follow(operation).await?;
-        Ok(id)
+        Ok((id, None))
     }
 
     /// The template of this run, made where it is not there yet; its name tells runs apart.
@@ -195,13 +256,19 @@ impl Journey<'_> {
         let engine = &self.platform.engine;
         let caller = &self.platform.caller;
         let name = format!("{NAME}-{}", run.id);
+        let mut spec = TemplateSpec::new(&self.arguments.image, &self.arguments.flavor);
+        spec.external_network = Some(self.arguments.external_network.clone());
         match engine.cluster_template(caller, name.as_str()).await {
-            Ok(template) => return Ok(template.id.to_string()),
+            Ok(template) if template.spec == spec => return Ok(template.id.to_string()),
+            // An earlier start was told other names, and no cluster came of it.
+            Ok(template) => {
+                engine
+                    .delete_cluster_template(caller, template.id.to_string())
+                    .await?
+            }
             Err(Error::NotFound { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        let mut spec = TemplateSpec::new(&self.arguments.image, &self.arguments.flavor);
-        spec.external_network = Some(self.arguments.external_network.clone());
         let template = engine
             .create_cluster_template(
                 caller,
@@ -227,7 +294,11 @@ impl Journey<'_> {
         kind: ChangeKind,
         ask: impl AsyncFnOnce() -> Result<Accepted, Failure>,
     ) -> Result<(), Failure> {
-        let operation = match self.past(cluster, kind).await? {
+        let past = self.past(cluster, kind).await?;
+        // What failed in an earlier start is asked for again.
+        let operation = match past
+            .filter(|past| !past.is_ended() || past.outcome == Some(Outcome::Succeeded))
+        {
             Some(operation) => operation,
             None => ask().await?.operation,
         };
@@ -280,15 +351,7 @@ impl Journey<'_> {
                 self.log.line(&format!("{what}: done"));
                 Ok(())
             }
-            outcome => {
-                let causes: Vec<_> = operation
-                    .causes
-                    .iter()
-                    .map(|cause| cause.sentence.as_str())
-                    .collect();
-                let outcome = outcome.map_or("has not ended", Outcome::as_str);
-                Err(format!("{what} {outcome}: {}", causes.join("; ")).into())
-            }
+            _ => Err(verdict(&operation).into()),
         }
     }
 
@@ -396,6 +459,21 @@ impl Journey<'_> {
             }
         }
     }
+}
+
+/// How an operation ended and why, in a sentence.
+fn verdict(operation: &Operation) -> String {
+    let causes: Vec<_> = operation
+        .causes
+        .iter()
+        .map(|cause| cause.sentence.as_str())
+        .collect();
+    let outcome = operation.outcome.map_or("has not ended", Outcome::as_str);
+    format!(
+        "{} {outcome}: {}",
+        operation.change.kind(),
+        causes.join("; ")
+    )
 }
 
 /// The name of the first worker that is ready.

@@ -44,10 +44,15 @@ fn exit(result: Result<bool, Failure>) -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(130),
         Err(error) => {
-            eprintln!("quickstart: {error}");
+            let mut said = error.to_string();
+            eprintln!("quickstart: {said}");
             let mut source = error.source();
             while let Some(cause) = source {
-                eprintln!("  because: {cause}");
+                let text = cause.to_string();
+                if !said.contains(&text) {
+                    eprintln!("  because: {text}");
+                    said = text;
+                }
                 source = cause.source();
             }
             ExitCode::FAILURE

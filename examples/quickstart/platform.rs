@@ -27,12 +27,15 @@ pub(crate) struct Platform {
     pub(crate) observer: Session,
     /// The proxy that kubeconfigs name.
     pub(crate) proxy: Option<Url>,
+    /// The cloud and the project in it: a data directory belongs to one.
+    pub(crate) place: String,
     embedded: Option<Embedded>,
 }
 
 impl Platform {
     /// Opens everything that the arguments name.
     pub(crate) async fn open(arguments: &Arguments, data: &DataDirectory) -> Result<Self, Failure> {
+        data.check_key()?;
         let (cloud, proxy, embedded) = if let Some(name) = &arguments.cloud {
             let cloud = CloudConfig::load(Some(name), &Env::from_process())?;
             (cloud, arguments.proxy.clone(), None)
@@ -49,6 +52,9 @@ impl Platform {
         let session = Session::connect(cloud.clone()).await?;
         let observer = Session::connect(cloud).await?;
         let caller = RequestContext::new(session.project_id().await?, session.user_id().await?);
+
+        let name = arguments.cloud.as_deref().unwrap_or("embedded");
+        let place = format!("{name}, project {}", caller.project_id);
 
         let connector: Arc<dyn EndpointConnector> = match &proxy {
             Some(url) => Arc::new(HttpConnect::new(url.clone())),
@@ -77,6 +83,7 @@ impl Platform {
             caller,
             observer,
             proxy,
+            place,
             embedded,
         })
     }
@@ -85,7 +92,7 @@ impl Platform {
     pub(crate) fn describe(&self, arguments: &Arguments) -> String {
         match (&self.embedded, &arguments.cloud) {
             (Some(Embedded::Inside(..)), _) => "the embedded cloud".to_owned(),
-            (Some(Embedded::Beside(addresses)), _) => {
+            (Some(Embedded::Beside(addresses, _)), _) => {
                 format!("the embedded cloud at {}", addresses.base_url)
             }
             (None, name) => format!("cloud {}", name.as_deref().unwrap_or_default()),

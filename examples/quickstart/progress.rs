@@ -1,8 +1,14 @@
 //! Shows what happens while it happens: a live line on a terminal, plain lines elsewhere.
 
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+
+/// A line on standard output. Where nobody reads any more (a closed pipe, a full disk) the way is taken all the same.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
 
 /// Where progress goes.
 #[derive(Debug)]
@@ -35,8 +41,8 @@ impl ProgressLog {
     pub(crate) fn line(&mut self, text: &str) {
         let stamped = format!("{:7.1} s  {text}", self.began.elapsed().as_secs_f64());
         match &self.bar {
-            Some(bar) => bar.suspend(|| println!("{stamped}")),
-            None => println!("{stamped}"),
+            Some(bar) => bar.suspend(|| say(&stamped)),
+            None => say(&stamped),
         }
     }
 

@@ -7,6 +7,7 @@ macro_rules! scenarios {
         $crate::scenarios! { $cloud:
             create_resize_replace_delete_leaves_nothing => three_and_five;
             bm_06_bare_metal_group_in_a_vm_cluster => bare_metal_group_in_a_vm_cluster;
+            bm_01_a_cluster_of_machines => cluster_of_machines;
             a_quota_that_is_too_small_is_said_before_anything_is_made => quota_is_said_before;
             op_01_a_quota_failure_is_one_clear_sentence => quota_is_said_in_one_sentence;
             wrong_input_is_refused_with_all_problems => everything_wrong_is_said_at_once;

@@ -33,6 +33,9 @@ pub struct Node {
     /// Server that it is, by id.
     #[serde(default)]
     pub instance_uuid: Option<String>,
+    /// Project that has it on lease, by id. Nova's servers lease their machines to their project.
+    #[serde(default)]
+    pub lessee: Option<String>,
     /// Last error.
     #[serde(default)]
     pub last_error: Option<String>,

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use magnum_core::{ClusterName, NewCluster, NewNodeGroup, NodeGroupName, ServerType};
+use magnum_core::{
+    ClusterName, LoadBalancerSettings, NewCluster, NewNodeGroup, NodeGroupName, Resize, ServerType,
+    TemplateSpec,
+};
 use magnum_heat::hot::Document;
 use magnum_heat::services::{ironic, neutron};
 use magnum_heat::stack::{
@@ -68,6 +71,41 @@ pub async fn bare_metal_group_in_a_vm_cluster(bench: Bench) -> Result<(), Failur
         .await?;
     // What was given stays.
     neutron::find::<neutron::Network>(&bench.project.session, "given").await?;
+    remove_network(&bench, network).await?;
+    bench.end().await
+}
+
+/// A cluster of machines only, control plane included, without a load balancer: the driver for machines, on a given network (rules
+/// `BM-01`, `BM-07`).
+///
+/// # Errors
+/// Whatever does not hold.
+pub async fn cluster_of_machines(bench: Bench) -> Result<(), Failure> {
+    let (engine, caller) = (&bench.engine, &bench.project.caller);
+    let network = make_network(&bench).await?;
+    let mut spec = TemplateSpec::new("ubuntu-k8s-bm-v1.36", "baremetal");
+    spec.server_type = ServerType::BareMetal;
+    spec.fixed_network = Some("given".to_owned());
+    spec.master_lb = LoadBalancerSettings {
+        enabled: false,
+        floating_ip: false,
+    };
+    let template = bench.template(spec).await?;
+    let new = NewCluster::new(ClusterName::new("metal")?, template.id.to_string());
+    let accepted = engine.create_cluster(caller, new).await?;
+    let id = accepted.cluster.id;
+    assert_eq!(accepted.cluster.driver, "k8s-ironic");
+    bench.succeeds(&accepted).await?;
+    for group in engine.node_groups(caller, id).await? {
+        ready(&group, 1);
+    }
+    bench
+        .succeeds(&engine.resize(caller, id, Resize::to(2)).await?)
+        .await?;
+    ready(&engine.node_group(caller, id, "default-worker").await?, 2);
+    bench
+        .succeeds(&engine.delete_cluster(caller, id).await?)
+        .await?;
     remove_network(&bench, network).await?;
     bench.end().await
 }

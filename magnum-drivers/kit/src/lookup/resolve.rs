@@ -6,7 +6,7 @@ use std::fmt::Display;
 use magnum_core::driver::{Change, ClusterView, DriverError};
 use magnum_core::{NodeGroup, NodeGroupId, NodeGroupRole, Problems, ServerType};
 use magnum_heat::services::glance::{Image, find_image};
-use magnum_heat::services::ironic::ListNodes;
+use magnum_heat::services::ironic::{ListNodes, Node};
 use magnum_heat::services::neutron::{self, Network};
 use magnum_heat::services::nova::{Flavor, GetLimits, Limits, ListFlavors, find_keypair};
 use magnum_heat::services::octavia::ListProviders;
@@ -435,7 +435,8 @@ async fn machines(
     {
         return Ok(());
     }
-    // Most projects may not list machines: then the scheduler decides, and its answer becomes the cause.
+    let project = session.project_id().await.map_err(cloud_error)?;
+    // Most projects may list no machines, or only those on lease to them: then the scheduler decides, and its answer becomes the cause.
     let nodes = optional(
         session
             .send(ListNodes {
@@ -443,7 +444,8 @@ async fn machines(
             })
             .await,
     )?;
-    if let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty()) {
+    let sees_others = |node: &Node| node.lessee.as_deref() != Some(project.as_str());
+    if let Some(nodes) = nodes.filter(|nodes| nodes.iter().any(sees_others)) {
         capacity::compare(&wishes, &nodes, problems);
     }
     Ok(())

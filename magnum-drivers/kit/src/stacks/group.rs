@@ -41,16 +41,18 @@ pub fn add_member(
     server_group_members: u32,
 ) -> Result<(), DocumentError> {
     if input.server_group.is_none() && document.has_resource(SERVERS) {
+        let most = usize::try_from(server_group_members).unwrap_or(usize::MAX);
+        // Stops counting when the group is full: large groups are rendered member by member.
         let joined = document
             .resources()
             .values()
             .filter(|resource| {
-                resource
-                    .pointer("/properties/scheduler_hints/group")
-                    .is_some()
+                let hints = &resource["properties"]["scheduler_hints"];
+                hints.get("group").is_some()
             })
+            .take(most)
             .count();
-        if joined < usize::try_from(server_group_members).unwrap_or(usize::MAX) {
+        if joined < most {
             input.server_group = Some(get_resource(SERVERS));
         }
     }
