@@ -125,9 +125,9 @@ impl fmt::Display for ServiceKind {
 ///
 /// - Paths reach the router without the prefix and without a trailing slash (`/compute/v2.1/servers/` becomes `/v2.1/servers`;
 ///   `/compute` becomes `/`). The unstripped one is in [`Cloud::url`].
-/// - [`Cloud`], [`Caller`] and [`Microversion`] are extractors and work with any router state. `Caller` answers 401 by itself.
+/// - [`Cloud`], `Caller` and `Microversion` are extractors and work with any router state. `Caller` answers 401 by itself.
 /// - An unknown path or method answers 501 by itself, a request id header is set by itself.
-/// - All mutable state goes through [`Store::write`]: that is what the journal watches. The state is written before the
+/// - All mutable state goes through `Store::write`: that is what the journal watches. The state is written before the
 ///   answer to a mutating request leaves the process, and within 100 ms for changes by background tasks.
 /// - Another service is reached in-process by `cloud.service::<Neutron>()`, or by its REST API with [`Cloud::call`].
 pub trait Service: Any + Send + Sync + fmt::Debug {
