@@ -264,7 +264,7 @@ impl Journey<'_> {
             Ok(template) => {
                 engine
                     .delete_cluster_template(caller, template.id.to_string())
-                    .await?
+                    .await?;
             }
             Err(Error::NotFound { .. }) => {}
             Err(error) => return Err(error.into()),
