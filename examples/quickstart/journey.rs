@@ -162,9 +162,7 @@ impl Journey<'_> {
                 "the cloud's ledger: {stacks} stacks and {servers} servers, each created once"
             ));
         }
-        let left = Inventory::take(&self.platform.observer)
-            .await?
-            .beyond(&run.before);
+        let left = Inventory::left_over(&self.platform.observer, &run.before).await?;
         let statuses = self.statuses(cluster).await?;
         for object in &left {
             self.log.line(&format!("left over: {object}"));

@@ -1,12 +1,16 @@
 //! Everything that a project has in every service, by listing it: how a deletion is proved, without trusting any mark.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use magnum_heat::request::ServiceType;
 use magnum_heat::services::{barbican, cinder, keystone, neutron, nova, octavia};
 use magnum_heat::stack::{ListStacks, list_stacks};
 use magnum_heat::{Named, Result, Session};
 use serde::{Deserialize, Serialize};
+
+/// How long lists may take to agree with what is.
+const SETTLING: Duration = Duration::from_secs(20);
 
 /// The objects of one project: by kind, then by id with their names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +71,22 @@ impl Inventory {
             );
         }
         Ok(inventory)
+    }
+
+    /// What is left over beyond `before`, once it has settled: lists may show an object for a moment after it is gone. Looks again
+    /// for up to 20 s while there is something; empty means that nothing is left.
+    ///
+    /// # Errors
+    /// Those of the services.
+    pub async fn left_over(session: &Session, before: &Self) -> Result<Vec<String>> {
+        let began = tokio::time::Instant::now();
+        loop {
+            let left = Self::take(session).await?.beyond(before);
+            if left.is_empty() || began.elapsed() > SETTLING {
+                return Ok(left);
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
     }
 
     async fn compute(&mut self, session: &Session) -> Result<()> {

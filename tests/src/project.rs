@@ -140,7 +140,7 @@ impl TestProject {
     /// # Errors
     /// Those of the services.
     pub async fn left_over(&self) -> Result<Vec<String>, Failure> {
-        Ok(Inventory::take(&self.session).await?.beyond(&self.before))
+        Ok(Inventory::left_over(&self.session, &self.before).await?)
     }
 
     /// Removes user and project.
