@@ -70,7 +70,7 @@ request! {
         /// Only those of this resource class.
         resource_class: Option<String>,
     } => Vec<Node>;
-    BareMetal GET "list bare metal nodes" @ "1.46";
+    BareMetal GET "list bare metal nodes" @ "1.65";
     path: |_r| segments!["nodes", "detail"];
     query: |r| {
         let mut query = Query::new();
@@ -86,7 +86,7 @@ request! {
         /// Name or id.
         id: String,
     } => Node;
-    BareMetal GET "show bare metal node" @ "1.46";
+    BareMetal GET "show bare metal node" @ "1.65";
     path: |r| segments!["nodes", r.id];
     decode: |answer| answer.json()
 }

@@ -52,6 +52,12 @@ pub struct Node {
 }
 
 impl Node {
+    /// The project that has it on lease: that of the server on it.
+    #[must_use]
+    pub fn lessee(&self) -> Option<&str> {
+        self.instance_info.get("project_id").and_then(Value::as_str)
+    }
+
     /// Its class as Placement names it.
     #[must_use]
     pub fn placement_class(&self) -> String {
@@ -147,7 +153,9 @@ impl Ironic {
             };
             let node = s.nodes.values_mut().find(fits)?;
             node.instance_uuid = Some(server.id.clone());
-            node.instance_info = json!({"display_name": server.name, "image_source": server.image});
+            node.instance_info = json!({
+                "display_name": server.name, "image_source": server.image, "project_id": server.project_id,
+            });
             node.become_state("deploying", Some("active"), now);
             Some(node.uuid.clone())
         })

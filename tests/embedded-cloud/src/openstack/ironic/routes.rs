@@ -214,7 +214,6 @@ fn full(base: &str, node: &Node) -> Value {
         "inspection_finished_at",
         "inspection_started_at",
         "last_error",
-        "lessee",
         "maintenance_reason",
         "protected_reason",
         "reservation",
@@ -227,6 +226,7 @@ fn full(base: &str, node: &Node) -> Value {
     for key in empty {
         view[key] = Value::Null;
     }
+    view["lessee"] = node.lessee().into();
     for kind in [
         "bios",
         "boot",
@@ -247,6 +247,11 @@ fn full(base: &str, node: &Node) -> Value {
     view
 }
 
+/// An operator sees every node, a project those on lease to it.
+fn shows(ask: &Ask, node: &Node) -> bool {
+    ask.caller.is_admin || node.lessee() == Some(ask.caller.project_id.as_str())
+}
+
 impl Ironic {
     fn find(&self, ask: &Ask, id: &str) -> Result<Node, ApiError> {
         let found = self.state.read(|s| {
@@ -255,7 +260,7 @@ impl Ironic {
                 .find(|n| n.uuid == id || n.name == id)
                 .cloned()
         });
-        found.filter(|_| ask.caller.is_admin).ok_or_else(|| {
+        found.filter(|node| shows(ask, node)).ok_or_else(|| {
             fault(
                 StatusCode::NOT_FOUND,
                 format!("Node {id} could not be found."),
@@ -270,7 +275,7 @@ impl Ironic {
         let mut nodes: Vec<Node> = self.state.read(|s| {
             s.nodes
                 .values()
-                .filter(|_| ask.caller.is_admin)
+                .filter(|node| shows(ask, node))
                 .cloned()
                 .collect()
         });
