@@ -62,7 +62,7 @@ impl GroupWork<'_> {
                     &facts,
                     self.cloud,
                     self.outputs,
-                    self.first,
+                    self.begins_the_cluster(),
                 )
                 .await?,
             )
@@ -100,7 +100,7 @@ impl GroupWork<'_> {
         };
         let empty = renderer.empty(&self.round.names.group_stack(&self.group.name, 0))?;
         let (mut document, mut files) = (empty.clone(), Files::new());
-        renderer.add(&mut document, &mut files, sample, self.first)?;
+        renderer.add(&mut document, &mut files, sample, self.begins_the_cluster())?;
         let fresh = ShardLoad {
             template_bytes: empty.to_text().len(),
             file_bytes: StackRecord::new("", Document::new(), files).file_bytes(),
@@ -162,7 +162,7 @@ impl GroupWork<'_> {
                 named.extend(remove_member(&mut document, &id).map_err(document_error)?);
             }
         }
-        let mut first = self.first;
+        let mut first = self.begins_the_cluster();
         let mut added = Vec::new();
         for member in &self.memo.members {
             let (Some(renderer), MemberStage::Planned, true) =

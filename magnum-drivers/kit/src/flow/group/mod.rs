@@ -15,6 +15,7 @@ use magnum_core::{MemberId, NodeGroup, ServerType};
 
 use super::round::{Round, group_text};
 use super::step::Step;
+use crate::members::MemberStage;
 use crate::memo::{CloudFacts, ClusterMemo, GroupFacts, GroupMemo, InfraOutputs};
 
 /// What a group shall come to.
@@ -38,7 +39,7 @@ pub(crate) struct GroupWork<'a> {
     pub(crate) memo: GroupMemo,
     /// Whether the memo has changed since it was written.
     dirty: bool,
-    /// Whether a member that is rendered now begins the cluster.
+    /// Whether the group's first member begins the cluster.
     first: bool,
     /// Whether something is going on in Heat.
     running: bool,
@@ -77,6 +78,13 @@ impl<'a> GroupWork<'a> {
     pub(crate) const fn beginning_the_cluster(mut self, first: bool) -> Self {
         self.first = first;
         self
+    }
+
+    /// Whether a member that is rendered now begins the cluster. As soon as one has been ready, all others join: a second beginning
+    /// would be a second cluster behind the same address, also when the first becomes ready within the same pass.
+    pub(crate) fn begins_the_cluster(&self) -> bool {
+        let was_ready = |stage| matches!(stage, MemberStage::Ready | MemberStage::NotReady);
+        self.first && !self.memo.counting().any(|member| was_ready(member.stage))
     }
 
     /// Whether this operation has begun on the group.
