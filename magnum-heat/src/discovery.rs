@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{Error, Result, Session, request::ServiceType};
+use crate::{Error, Result, Session, fault::ApiError, request::ServiceType};
 
 const OPERATION: &str = "discover API versions";
 
@@ -101,10 +101,11 @@ pub fn versions(body: &Bytes) -> Result<Vec<ApiVersion>, String> {
 }
 
 impl Session {
-    /// The versions that a service offers, from its version document; no token is sent.
+    /// The versions that a service offers, from its version document; no token is sent. Repeated by
+    /// the session's policy.
     ///
     /// # Errors
-    /// [`Error::Http`], [`Error::Decode`], and those of the catalog.
+    /// [`Error::Http`], [`Error::Api`], [`Error::Decode`], and those of the catalog.
     pub async fn api_versions(&self, service: ServiceType) -> Result<Vec<ApiVersion>> {
         let mut url = self.endpoint(service).await?;
         let is_version = |s: &str| {
@@ -124,6 +125,15 @@ impl Session {
             "/{}",
             prefix.iter().map(|s| format!("{s}/")).collect::<String>()
         ));
+        self.repeated(|| self.version_document(service, url.clone()))
+            .await
+    }
+
+    async fn version_document(
+        &self,
+        service: ServiceType,
+        url: url::Url,
+    ) -> Result<Vec<ApiVersion>> {
         let request = http::Request::builder()
             .uri(url.as_str())
             .header(http::header::ACCEPT, "application/json")
@@ -137,6 +147,11 @@ impl Session {
                 operation: OPERATION,
                 source,
             })?;
+        // Most services answer 300 here.
+        if answer.status().as_u16() >= 400 {
+            let now = self.now();
+            return Err(ApiError::decode(OPERATION, service, &answer, now).into());
+        }
         versions(answer.body()).map_err(|message| Error::Decode {
             operation: OPERATION,
             message,

@@ -120,6 +120,18 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
+    /// The service does not speak the API version that the request needs.
+    #[error("{operation}: needs {service} API version {needed}, the cloud offers {offered}")]
+    Microversion {
+        /// The service.
+        service: ServiceType,
+        /// What was to be done.
+        operation: &'static str,
+        /// Version needed: `2.61`.
+        needed: String,
+        /// Versions offered: `2.1 to 2.53`, or `none`.
+        offered: String,
+    },
     /// A listing repeated itself; stopped instead of looping.
     #[error("{operation}: the service repeats the page after marker {marker}")]
     PagingLoop {
@@ -146,7 +158,7 @@ pub enum Error {
         /// Reason as Heat gives it.
         reason: String,
     },
-    /// The awaited state did not come in time.
+    /// The awaited state, or the answer of a call with a deadline, did not come in time.
     #[error("{operation}: not done after {} s", .waited.as_secs())]
     Deadline {
         /// What was awaited.
@@ -228,7 +240,7 @@ impl Error {
         match self {
             Self::Http { source, .. } => !source.never_sent(),
             Self::Api(api) => matches!(api.status.as_u16(), 502 | 504),
-            Self::Decode { .. } => true,
+            Self::Decode { .. } | Self::Deadline { .. } => true,
             _ => false,
         }
     }

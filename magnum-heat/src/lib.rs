@@ -91,6 +91,41 @@
 //! # }
 //! ```
 //!
+//! # Read a long list
+//!
+//! ```no_run
+//! use futures::TryStreamExt;
+//! use magnum_heat::{Session, event::ListEvents, paging, stack::StackRef};
+//!
+//! # async fn run(session: Session, stack: StackRef) -> Result<(), magnum_heat::Error> {
+//! // One page is held at a time; a service that repeats a page ends it in an error.
+//! let mut events = std::pin::pin!(paging::stream(&session, ListEvents::new(stack).nested_depth(5)));
+//! while let Some(event) = events.try_next().await? {
+//!     println!("{} {}", event.resource, event.status);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! State and cause of a stack cost a fixed number of requests; with them and this stream a tree of 1000 members,
+//! 22 000 resources and 47 008 events is looked at in less than 16 MiB (`SP-04`, measured by a test).
+//!
+//! # Read and change a template
+//!
+//! ```
+//! use magnum_heat::hot::{Document, Resource};
+//!
+//! # fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! // YAML as PyYAML reads it, or JSON; what is sent is JSON in the same order.
+//! let mut document = Document::parse("heat_template_version: 2021-04-16\nresources: {a: {type: OS::Heat::None}}")?;
+//! document.add_resource("text", Resource::raw("OS::Heat::RandomString").property("length", 12))?;
+//! document.remove_resource("a")?;
+//! assert!(document.to_text().contains("RandomString"));
+//! # Ok(())
+//! # }
+//! # run().unwrap();
+//! ```
+//!
 //! # Look something up
 //!
 //! ```no_run
@@ -104,6 +139,62 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Send a request of your own
+//!
+//! ```
+//! use magnum_heat::{Request, Result, ServiceType, request::{Answer, Path}};
+//!
+//! /// Names of Designate's zones.
+//! struct ListZones;
+//!
+//! impl Request for ListZones {
+//!     type Output = Vec<String>;
+//!     const SERVICE: ServiceType = ServiceType::Other("dns");
+//!     const METHOD: http::Method = http::Method::GET;
+//!     const IDEMPOTENT: bool = true;
+//!     const OPERATION: &'static str = "list zones";
+//!     fn path(&self) -> Path {
+//!         Path::new(["v2", "zones"])
+//!     }
+//!     fn decode(&self, answer: Answer) -> Result<Self::Output> {
+//!         let zones = answer.value()?;
+//!         let zones = zones["zones"].as_array().cloned().unwrap_or_default();
+//!         Ok(zones.iter().filter_map(|z| Some(z["name"].as_str()?.to_owned())).collect())
+//!     }
+//! }
+//! ```
+//!
+//! Token, endpoint, repeats and errors are those of every call. A service with microversions gets the one that
+//! [`Request::MICROVERSION`] names, or the newest that both sides know up to [`Request::NEWEST_MICROVERSION`].
+//!
+//! # Keep calls within limits
+//!
+//! ```no_run
+//! use std::{sync::Arc, time::Duration};
+//! use magnum_heat::{CloudConfig, RetryPolicy, Session, http::{RateLimit, ReqwestService}, stack::ListStacks};
+//!
+//! # async fn run(cloud: CloudConfig) -> Result<(), Box<dyn std::error::Error>> {
+//! let http = ReqwestService::new(cloud.http_config())?;
+//! let session = Session::builder(cloud)
+//!     .http(Arc::new(RateLimit::new(http, 20.0, 40)))    // calls a second to each host, and at once after a rest
+//!     .parallel_calls(8)                                 // of each service at a time
+//!     .retry(RetryPolicy::default().with_attempts(3))    // of what may be repeated
+//!     .deadline(Duration::from_secs(60))                 // of each call, all that included
+//!     .connect()
+//!     .await?;
+//! // One call in a hurry.
+//! session.with_deadline(Duration::from_secs(5)).send(ListStacks::new()).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Watch the calls
+//!
+//! Each call is a `tracing` span `openstack` with `service`, `operation`, `status` and `request_id`. With feature
+//! `metrics` the facade of that name gets, with labels `service` and `operation`: counter `openstack_calls_total`
+//! (`outcome`: `2xx` to `5xx`, `no_answer`, `not_sent`), histogram `openstack_call_seconds` (repeats included), counter
+//! `openstack_repeats_total` (`reason`); and counter `openstack_logins_total` (`outcome`: `ok`, `failed`).
 //!
 //! # Seams
 //!

@@ -186,8 +186,13 @@ pub trait Request: Send + Sync {
     const IDEMPOTENT: bool;
     /// What it does, for errors and traces: `create stack`.
     const OPERATION: &'static str;
-    /// Microversion, sent as `OpenStack-API-Version`; `None` means the service's oldest.
+    /// Microversion that it needs, sent as `OpenStack-API-Version`; `None` means the service's oldest. A service that
+    /// does not speak it ends the call in [`Error::Microversion`].
     const MICROVERSION: Option<&'static str> = None;
+    /// Newest microversion that it understands, where it understands several: the session asks the service once for
+    /// what it offers and sends the newest that both know, [`Request::MICROVERSION`] at least. The one used is in the
+    /// answer's header. `None` sends [`Request::MICROVERSION`] itself and asks nothing.
+    const NEWEST_MICROVERSION: Option<&'static str> = None;
 
     /// Path below the endpoint.
     fn path(&self) -> Path;

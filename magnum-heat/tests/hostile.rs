@@ -77,3 +77,110 @@ fn alias_bombs_and_depth_are_refused() {
     assert!(Document::parse(&format!("{}1{}", "{\"a\":".repeat(5000), "}".repeat(5000))).is_err());
     assert!(Document::parse(&"x: 1\n".repeat(600_000)).is_err());
 }
+
+/// The texts in `fuzz/corpus` of a target, with their names.
+fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = format!("{}/fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
+    let mut texts: Vec<(String, Vec<u8>)> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|file| {
+            let path = file.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            (name, std::fs::read(&path).unwrap())
+        })
+        .collect();
+    texts.sort();
+    assert!(texts.len() >= 10, "{folder} has {}", texts.len());
+    texts
+}
+
+/// What the targets in `fuzz/fuzz_targets` check, on their corpus, and what some of it must become.
+#[test]
+fn the_corpus_of_every_fuzz_target_is_read() {
+    let mut documents = Vec::new();
+    for (name, bytes) in corpus("hot_parse") {
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            continue;
+        };
+        if let Ok(document) = Document::parse(text) {
+            let written = document.to_text();
+            assert_eq!(
+                Document::parse(&written).unwrap().to_text(),
+                written,
+                "{name}"
+            );
+            documents.push(name);
+        }
+    }
+    for read in [
+        "minimal.yaml",
+        "json.json",
+        "block-scalars.yaml",
+        "pyyaml-scalars.yaml",
+    ] {
+        assert!(
+            documents.iter().any(|name| name == read),
+            "{read} is a document"
+        );
+    }
+    for refused in [
+        "empty",
+        "not-a-map.yaml",
+        "duplicate-keys.yaml",
+        "python-tag.yaml",
+        "tabs.yaml",
+    ] {
+        assert!(
+            documents.iter().all(|name| name != refused),
+            "{refused} is no document"
+        );
+    }
+
+    let mut clouds = Vec::new();
+    for (name, bytes) in corpus("clouds_yaml") {
+        let text = String::from_utf8_lossy(&bytes);
+        match CloudConfig::from_yaml(&text, "a") {
+            Ok(_) => clouds.push(name),
+            Err(error) => assert!(!error.to_string().is_empty(), "{name}"),
+        }
+    }
+    for read in [
+        "password.yaml",
+        "application-credential.yaml",
+        "trust.yaml",
+        "oidc.yaml",
+    ] {
+        assert!(clouds.iter().any(|name| name == read), "{read} is a cloud");
+    }
+    for refused in [
+        "empty",
+        "no-auth-url.yaml",
+        "unknown-auth-type.yaml",
+        "no-such-cloud.yaml",
+    ] {
+        assert!(
+            clouds.iter().all(|name| name != refused),
+            "{refused} is no cloud"
+        );
+    }
+
+    for (name, bytes) in corpus("error_body") {
+        let [high, low, service, body @ ..] = bytes.as_slice() else {
+            panic!("{name} is too short")
+        };
+        let status = 300 + u16::from_be_bytes([*high, *low]) % 300;
+        let services = [
+            ServiceType::Orchestration,
+            ServiceType::Compute,
+            ServiceType::Network,
+            ServiceType::Identity,
+        ];
+        let service = services[usize::from(*service) % services.len()];
+        let body = Bytes::copy_from_slice(body);
+        let answer = http::Response::builder().status(status).body(body).unwrap();
+        let error = ApiError::decode("test", service, &answer, chrono::Utc::now());
+        assert_eq!(error.status.as_u16(), status, "{name}");
+        assert!(error.message.len() <= 610, "{name}");
+        assert!(!error.to_string().contains("Traceback"), "{name}: {error}");
+    }
+}

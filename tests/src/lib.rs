@@ -3,12 +3,14 @@
 
 mod cloud;
 mod engine;
+mod flaky;
 mod project;
 pub mod scenario;
 mod scenarios;
 
 pub use cloud::TestCloud;
 pub use engine::{Bench, open_engine, publish};
+pub use flaky::{Fate, FlakyProxy, Passage};
 pub use project::TestProject;
 
 /// Whatever ends a test early.

@@ -10,6 +10,8 @@ macro_rules! scenarios {
             bm_01_a_cluster_of_machines => cluster_of_machines;
             a_quota_that_is_too_small_is_said_before_anything_is_made => quota_is_said_before;
             op_01_a_quota_failure_is_one_clear_sentence => quota_is_said_in_one_sentence;
+            au_01_one_login_for_fifty_calls => one_login_for_fifty_calls;
+            hc_06_a_thousand_calls_through_a_flaky_proxy => thousand_calls_through_a_flaky_proxy;
             wrong_input_is_refused_with_all_problems => everything_wrong_is_said_at_once;
         }
 

@@ -2,10 +2,12 @@
 
 mod config;
 mod error;
+mod rate_limit;
 mod reqwest_service;
 
 pub use config::{ClientIdentity, HttpConfig, TlsConfig};
 pub use error::{HttpError, HttpErrorKind};
+pub use rate_limit::RateLimit;
 pub use reqwest_service::ReqwestService;
 
 use async_trait::async_trait;

@@ -1,8 +1,8 @@
 //! Making a session.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use super::{Inner, RetryPolicy, Session, login::Tokens, retry::Pauses};
+use super::{Inner, RetryPolicy, Session, login::Tokens, microversion::Offers, retry::Pauses};
 use crate::{
     CloudConfig, Error, Result,
     auth::AuthMethod,
@@ -20,6 +20,7 @@ pub struct SessionBuilder {
     retry: RetryPolicy,
     seed: Option<u64>,
     parallel: usize,
+    deadline: Option<Duration>,
 }
 
 impl SessionBuilder {
@@ -31,6 +32,7 @@ impl SessionBuilder {
             retry: RetryPolicy::default(),
             seed: None,
             parallel: 32,
+            deadline: None,
         }
     }
 
@@ -64,6 +66,12 @@ impl SessionBuilder {
         self
     }
 
+    /// Longest time of one call, waiting and repeats included; see [`Session::with_deadline`]. Default none.
+    pub fn deadline(mut self, limit: Duration) -> Self {
+        self.deadline = Some(limit);
+        self
+    }
+
     /// The session, without a login; the first call makes it.
     ///
     /// # Errors
@@ -89,9 +97,11 @@ impl SessionBuilder {
             tokens: Tokens::default(),
             parallel: self.parallel,
             gates: std::sync::Mutex::new(HashMap::new()),
+            microversions: Offers::default(),
         };
         Ok(Session {
             inner: Arc::new(inner),
+            deadline: self.deadline,
         })
     }
 

@@ -8,13 +8,9 @@ use http::{Method, header};
 use secrecy::SecretString;
 use serde_json::json;
 
-use super::{Session, TokenInfo, token::Token};
+use super::{Session, TokenInfo, measure, token::Token};
 use crate::{
-    Error, Result,
-    auth::AuthContext,
-    error::{Retry, SharedError},
-    fault::ApiError,
-    request::ServiceType,
+    Error, Result, auth::AuthContext, error::SharedError, fault::ApiError, request::ServiceType,
 };
 
 const OPERATION: &str = "log in";
@@ -96,41 +92,22 @@ impl Session {
 
     /// Logs in, with repeats while Keystone is overloaded or unreachable. The caller holds the lock.
     async fn login_now(&self) -> Result<Arc<Token>> {
-        let started = tokio::time::Instant::now();
-        let mut failed = 0;
-        let result = loop {
-            let error = match self.login_once().await {
-                Ok(token) => break Ok(token),
-                Err(error) => error,
-            };
-            failed += 1;
-            let asked = match error.retry() {
-                Retry::Never => break Err(error),
-                Retry::Backoff => None,
-                Retry::After(pause) => Some(pause),
-            };
-            match self
-                .inner
-                .retry
-                .next(failed, started.elapsed(), asked, &self.inner.pauses)
-            {
-                Some(pause) => tokio::time::sleep(pause).await,
-                None => break Err(error),
-            }
-        };
+        let result = self.repeated(|| self.login_once()).await;
+        measure::login(result.is_ok());
         let mut state = self.inner.tokens.state();
         state.tries += 1;
         match result {
             Ok((secret, info)) => {
-                let lifetime = info.expires_at - info.issued_at;
                 // Counted from our own clock, so that a clock that differs from Keystone's does not matter.
-                let renew_at = (self.inner.clock.now() + lifetime * 4 / 5)
-                    .min(info.expires_at - TimeDelta::seconds(30));
+                let (now, lifetime) = (self.inner.clock.now(), info.expires_at - info.issued_at);
+                let ends_at = now + lifetime;
+                let renew_at = (now + lifetime * 4 / 5).min(ends_at - TimeDelta::seconds(30));
                 let token = Arc::new(Token {
                     secret,
                     info: Arc::new(info),
                     generation: state.tries,
                     renew_at,
+                    ends_at,
                 });
                 state.token = Some(Arc::clone(&token));
                 state.failure = None;
@@ -212,7 +189,7 @@ fn decode(answer: &http::Response<Bytes>) -> Result<(SecretString, TokenInfo)> {
 fn usable(state: &State, refused: Option<u64>, now: DateTime<Utc>) -> Option<Arc<Token>> {
     let token = state.token.as_ref()?;
     let refused = refused.is_some_and(|generation| token.generation <= generation);
-    (!refused && now < token.info.expires_at).then(|| Arc::clone(token))
+    (!refused && now < token.ends_at).then(|| Arc::clone(token))
 }
 
 fn early_blocked(state: &State, now: DateTime<Utc>) -> bool {

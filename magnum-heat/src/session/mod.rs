@@ -3,6 +3,8 @@
 mod builder;
 mod catalog;
 mod login;
+mod measure;
+mod microversion;
 mod retry;
 mod send;
 mod token;
@@ -12,7 +14,7 @@ pub use catalog::{Catalog, CatalogService, Endpoint};
 pub use retry::RetryPolicy;
 pub use token::{NamedRef, TokenInfo};
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tokio::sync::Semaphore;
 use url::Url;
@@ -21,6 +23,7 @@ use crate::{
     CloudConfig, Error, Result,
     auth::{Auth, AuthMethod, Scope},
     clock::Clock,
+    error::Retry,
     http::HttpService,
     request::ServiceType,
 };
@@ -34,6 +37,8 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Session {
     inner: Arc<Inner>,
+    /// Longest time of one call, repeats included.
+    deadline: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -47,6 +52,7 @@ struct Inner {
     tokens: login::Tokens,
     parallel: usize,
     gates: std::sync::Mutex<HashMap<ServiceType, Arc<Semaphore>>>,
+    microversions: microversion::Offers,
 }
 
 impl Session {
@@ -140,6 +146,18 @@ impl Session {
         self.inner.tokens.forget();
     }
 
+    /// The same session, each of whose calls ends within `limit`, waiting and repeats included; afterwards it is
+    /// [`Error::Deadline`]. A call that is cut off so may have taken effect.
+    ///
+    /// Without it a call lasts as long as [`RetryPolicy::budget`] and the HTTP client's own time limits let it.
+    #[must_use]
+    pub fn with_deadline(&self, limit: Duration) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+            deadline: Some(limit),
+        }
+    }
+
     /// The settings this session was made of.
     pub fn cloud(&self) -> &CloudConfig {
         &self.inner.cloud
@@ -171,11 +189,15 @@ impl Session {
     }
 
     fn sibling(&self, cloud: CloudConfig) -> SessionBuilder {
-        Self::builder(cloud)
+        let builder = Self::builder(cloud)
             .http(self.http())
             .clock(Arc::clone(&self.inner.clock))
             .retry(self.inner.retry.clone())
-            .parallel_calls(self.inner.parallel)
+            .parallel_calls(self.inner.parallel);
+        match self.deadline {
+            Some(limit) => builder.deadline(limit),
+            None => builder,
+        }
     }
 
     fn endpoint_override(&self, service: ServiceType) -> Option<&Url> {
@@ -212,6 +234,38 @@ impl Session {
 }
 
 impl Session {
+    /// Does `once` until it succeeds, ends in an error that repeating does not mend, or the policy's end is reached.
+    /// Only for what may be repeated.
+    pub(crate) async fn repeated<T, F>(&self, once: impl Fn() -> F + Send + Sync) -> Result<T>
+    where
+        T: Send,
+        F: Future<Output = Result<T>> + Send,
+    {
+        let started = tokio::time::Instant::now();
+        let mut failed = 0;
+        loop {
+            let error = match once().await {
+                Ok(done) => return Ok(done),
+                Err(error) => error,
+            };
+            failed += 1;
+            let asked = match error.retry() {
+                Retry::Never => return Err(error),
+                Retry::Backoff => None,
+                Retry::After(pause) => Some(pause),
+            };
+            let policy = &self.inner.retry;
+            match policy.next(failed, started.elapsed(), asked, &self.inner.pauses) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return Err(error),
+            }
+        }
+    }
+
+    pub(crate) fn now(&self) -> chrono::DateTime<chrono::Utc> {
+        self.inner.clock.now()
+    }
+
     /// The policy by which calls are repeated.
     pub fn retry_policy(&self) -> RetryPolicy {
         self.inner.retry.clone()
@@ -222,9 +276,9 @@ impl Session {
         &self,
         policy: &RetryPolicy,
         failed: u32,
-        spent: std::time::Duration,
-        asked: Option<std::time::Duration>,
-    ) -> Option<std::time::Duration> {
+        spent: Duration,
+        asked: Option<Duration>,
+    ) -> Option<Duration> {
         policy.next(failed, spent, asked, &self.inner.pauses)
     }
 }

@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 use tracing::Instrument;
 use url::Url;
 
-use super::{Session, token::Token};
+use super::{Session, measure::Call, token::Token};
 use crate::{
     Error, Result,
     fault::ApiError,
@@ -39,6 +39,12 @@ impl Session {
     /// # Errors
     /// As [`Session::send`].
     pub async fn send_ref<R: Request>(&self, request: &R) -> Result<R::Output> {
+        let answer = self.answer(request).await?;
+        request.decode(answer)
+    }
+
+    /// Sends a request and gives its successful answer as it came.
+    pub(crate) async fn answer<R: Request>(&self, request: &R) -> Result<Answer> {
         let span = tracing::debug_span!(
             "openstack",
             service = R::SERVICE.name(),
@@ -46,11 +52,24 @@ impl Session {
             status = tracing::field::Empty,
             request_id = tracing::field::Empty,
         );
-        let answer = Box::pin(self.perform(request)).instrument(span).await?;
-        request.decode(answer)
+        let call = Call::begin(R::SERVICE, R::OPERATION);
+        let performed = Box::pin(self.perform(request, &call)).instrument(span);
+        let result = match self.deadline {
+            None => performed.await,
+            Some(waited) => {
+                tokio::time::timeout(waited, performed)
+                    .await
+                    .unwrap_or(Err(Error::Deadline {
+                        operation: R::OPERATION,
+                        waited,
+                    }))
+            }
+        };
+        call.end(result.as_ref().map(|answer| answer.status));
+        result
     }
 
-    async fn perform<R: Request>(&self, request: &R) -> Result<Answer> {
+    async fn perform<R: Request>(&self, request: &R, call: &Call) -> Result<Answer> {
         let path = request.path();
         if path.is_unusable() {
             return Err(Error::invalid(
@@ -91,6 +110,11 @@ impl Session {
                     let api =
                         ApiError::decode(R::OPERATION, R::SERVICE, &answer, self.inner.clock.now());
                     record(api.status, api.request_id.as_deref());
+                    if api.status == StatusCode::NOT_ACCEPTABLE
+                        && let Some(error) = self.missing_microversion(request).await
+                    {
+                        return Err(error);
+                    }
                     Error::from(api)
                 }
                 Ok(Tried::Refused(answer)) if refused.is_some() => {
@@ -106,6 +130,7 @@ impl Session {
                 }
                 Ok(Tried::Refused(_)) => {
                     refused = Some(token.generation);
+                    call.repeat("refused token");
                     continue;
                 }
                 Err(error) => error,
@@ -122,6 +147,11 @@ impl Session {
             {
                 Some(pause) => {
                     tracing::debug!(%error, failed, ?pause, "will be tried again");
+                    call.repeat(if error.status().is_some() {
+                        "overloaded"
+                    } else {
+                        "no answer"
+                    });
                     tokio::time::sleep(pause).await;
                 }
                 None => return Err(error),
@@ -132,6 +162,7 @@ impl Session {
     /// One try, redirects included.
     async fn attempt<R: Request>(&self, request: &R, body: &Body, token: &Token) -> Result<Tried> {
         let endpoint = self.endpoint_of(&token.info, R::SERVICE)?;
+        let microversion = self.microversion_for(request).await?;
         let mut url = endpoint.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.extend(request.path().segments());
@@ -142,7 +173,7 @@ impl Session {
                 .extend_pairs(query.iter().map(|(k, v)| (k.as_ref(), v.as_str())));
         }
         for _ in 0..=MAX_REDIRECTS {
-            let http = self.http_request(request, body, token, &url)?;
+            let http = http_request(request, body, token, &url, microversion.as_deref())?;
             let answer = self
                 .inner
                 .http
@@ -169,44 +200,42 @@ impl Session {
             reason: "too many redirects",
         })
     }
+}
 
-    fn http_request<R: Request>(
-        &self,
-        request: &R,
-        body: &Body,
-        token: &Token,
-        url: &Url,
-    ) -> Result<http::Request<Bytes>> {
-        let invalid = |e: http::Error| Error::invalid(R::OPERATION, e.to_string());
-        let mut builder = http::Request::builder()
-            .method(R::METHOD)
-            .uri(url.as_str())
-            .header("X-Auth-Token", token.secret.expose_secret())
-            .header(header::ACCEPT, "application/json");
-        if let Some(version) = R::MICROVERSION {
-            builder = builder.header(
-                "OpenStack-API-Version",
-                format!("{} {version}", R::SERVICE.microversion_name()),
-            );
-        }
-        let content = match body {
-            Body::Empty => Bytes::new(),
-            Body::Json(content) => {
-                builder = builder.header(header::CONTENT_TYPE, "application/json");
-                content.clone()
-            }
-            Body::Raw(media, content) => {
-                builder = builder.header(header::CONTENT_TYPE, *media);
-                content.clone()
-            }
-        };
-        let mut http = builder.body(content).map_err(invalid)?;
-        http.headers_mut().extend(request.headers());
-        if let Some(value) = http.headers_mut().get_mut("X-Auth-Token") {
-            value.set_sensitive(true);
-        }
-        Ok(http)
+fn http_request<R: Request>(
+    request: &R,
+    body: &Body,
+    token: &Token,
+    url: &Url,
+    microversion: Option<&str>,
+) -> Result<http::Request<Bytes>> {
+    let invalid = |e: http::Error| Error::invalid(R::OPERATION, e.to_string());
+    let mut builder = http::Request::builder()
+        .method(R::METHOD)
+        .uri(url.as_str())
+        .header("X-Auth-Token", token.secret.expose_secret())
+        .header(header::ACCEPT, "application/json");
+    if let Some(version) = microversion {
+        let version = format!("{} {version}", R::SERVICE.microversion_name());
+        builder = builder.header("OpenStack-API-Version", version);
     }
+    let content = match body {
+        Body::Empty => Bytes::new(),
+        Body::Json(content) => {
+            builder = builder.header(header::CONTENT_TYPE, "application/json");
+            content.clone()
+        }
+        Body::Raw(media, content) => {
+            builder = builder.header(header::CONTENT_TYPE, *media);
+            content.clone()
+        }
+    };
+    let mut http = builder.body(content).map_err(invalid)?;
+    http.headers_mut().extend(request.headers());
+    if let Some(value) = http.headers_mut().get_mut("X-Auth-Token") {
+        value.set_sensitive(true);
+    }
+    Ok(http)
 }
 
 /// Notes status and request id in the call's span.

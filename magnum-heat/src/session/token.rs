@@ -74,4 +74,6 @@ pub(super) struct Token {
     pub(super) generation: u64,
     /// From when on a renewal is tried while it still works.
     pub(super) renew_at: DateTime<Utc>,
+    /// When it ends, by our own clock.
+    pub(super) ends_at: DateTime<Utc>,
 }

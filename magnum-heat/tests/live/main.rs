@@ -4,6 +4,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "../operations/mod.rs"]
+mod operations;
+
 // The module's name tells these tests apart: they run only where a cloud is.
 #[path = "."]
 mod live {
@@ -11,6 +14,7 @@ mod live {
     mod operations;
     mod project;
     mod quota;
+    mod recorder;
     mod services;
     mod token;
 }

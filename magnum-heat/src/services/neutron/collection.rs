@@ -115,6 +115,9 @@ impl<T: Item> Page for ListItems<T> {
     fn marker_of(item: &T) -> &str {
         item.id()
     }
+    fn says_more(&self, answer: &Answer) -> bool {
+        paging::has_next_link(answer, &format!("{}_links", T::PLURAL))
+    }
 }
 
 /// Reads one thing.

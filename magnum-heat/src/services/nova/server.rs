@@ -293,6 +293,9 @@ impl Page for ListServers {
     fn marker_of(item: &Server) -> &str {
         &item.id
     }
+    fn says_more(&self, answer: &Answer) -> bool {
+        paging::has_next_link(answer, "servers_links")
+    }
 }
 
 /// Reads all pages of a list of servers.

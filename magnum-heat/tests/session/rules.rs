@@ -1,7 +1,5 @@
 //! Session rules on a scripted HTTP service.
 
-#![allow(clippy::unwrap_used)]
-
 use std::{
     sync::{
         Arc,

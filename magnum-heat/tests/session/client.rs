@@ -1,7 +1,5 @@
 //! The default HTTP client against a local server.
 
-#![allow(clippy::unwrap_used)]
-
 use std::time::Duration;
 
 use axum::{Router, http::StatusCode, response::Redirect, routing::get};
@@ -109,4 +107,36 @@ async fn a_proxy_gets_the_whole_address() {
         .await
         .unwrap();
     assert_eq!(answer.body(), "http://cloud.invalid/x?y=1");
+}
+
+#[tokio::test]
+async fn sp_03_connections_are_reused() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let accepted = std::sync::Arc::new(AtomicUsize::new(0));
+    let counted = accepted.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            tokio::spawn(async move {
+                let (mut text, mut piece) = (Vec::new(), [0; 1024]);
+                while let Ok(n @ 1..) = stream.read(&mut piece).await {
+                    text.extend_from_slice(&piece[..n]);
+                    if text.ends_with(b"\r\n\r\n") {
+                        text.clear();
+                        let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+                        stream.write_all(answer).await.unwrap();
+                    }
+                }
+            });
+        }
+    });
+    let service = ReqwestService::new(HttpConfig::default()).unwrap();
+    for _ in 0..100 {
+        service.call(request(&base)).await.unwrap();
+    }
+    assert_eq!(accepted.load(Ordering::SeqCst), 1);
 }
