@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
+use magnum_core::driver::DriverError;
 use magnum_core::{ClusterId, Retry, SecretStoreError};
 
 use crate::bundle::BundleProblem;
@@ -149,6 +150,26 @@ impl Error {
             | Self::Store(SecretStoreError::Unavailable { .. }) => Retry::Later,
             Self::Engine(error) => error.retry(),
             _ => Retry::Never,
+        }
+    }
+}
+
+/// For drivers: worth another call where a store or a signer may come back, else the end of the change.
+impl From<Error> for DriverError {
+    fn from(error: Error) -> Self {
+        let (retry, reason) = (error.retry(), error.to_string());
+        let source: Option<Box<dyn std::error::Error + Send + Sync>> = Some(Box::new(error));
+        if retry == Retry::Never {
+            return Self::Internal {
+                what: reason,
+                source,
+            };
+        }
+        Self::Unavailable {
+            service: "secret store".to_owned(),
+            reason,
+            retry,
+            source,
         }
     }
 }

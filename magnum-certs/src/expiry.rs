@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
-use crate::{AuthorityKind, Certificate, ClusterPki};
+use crate::{AuthorityKind, Certificate, ClusterPki, IssuedRecord};
 
 /// Days before the end at which a warning is due, for leaves and authorities alike; `0` is the end itself.
 pub const WARNING_DAYS: [i64; 5] = [90, 30, 7, 1, 0];
@@ -32,6 +32,18 @@ impl Expiry {
             serial: certificate.serial(),
             not_after: certificate.not_after(),
             days_left: days_between(now, certificate.not_after()),
+        }
+    }
+
+    /// Describes a certificate of the inventory at `now`, named after its profile and subject.
+    #[must_use]
+    pub fn of_issued(record: &IssuedRecord, now: DateTime<Utc>) -> Self {
+        Self {
+            name: format!("{} {}", record.profile, record.common_name),
+            subject: record.common_name.clone(),
+            serial: record.serial.clone(),
+            not_after: record.not_after,
+            days_left: days_between(now, record.not_after),
         }
     }
 

@@ -1,34 +1,6 @@
 //! A key with its successor or predecessor: what rotation without a gap needs.
 
-use serde::{Deserialize, Serialize};
-
-/// Where a rotation stands. Each phase is entered when the one before has reached every node; the old stays
-/// trusted until the new is proven.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum RotationPhase {
-    /// One generation, which signs and is trusted.
-    Stable,
-    /// The new generation is trusted everywhere, the old one still signs.
-    TrustBoth,
-    /// The new generation signs (leaves are re-issued), the old one is still trusted.
-    Reissue,
-}
-
-impl RotationPhase {
-    /// What a driver has to bring to the nodes while this phase lasts.
-    #[must_use]
-    pub const fn task(self) -> &'static str {
-        match self {
-            Self::Stable => "nothing",
-            Self::TrustBoth => {
-                "bring the trust bundle with both generations to every node and client"
-            }
-            Self::Reissue => "re-issue every leaf from the new generation",
-        }
-    }
-}
+use magnum_core::driver::RotationPhase;
 
 /// One numbered generation of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,14 +51,23 @@ impl<T> Generations<T> {
         std::iter::once(&self.signing.value).chain(self.trusted.as_ref().map(|other| &other.value))
     }
 
-    /// Where the rotation stands.
+    /// Where the rotation stands; none where there is one generation only, which signs and is trusted.
     #[must_use]
-    pub fn phase(&self) -> RotationPhase {
-        match &self.trusted {
-            None => RotationPhase::Stable,
-            Some(other) if other.number > self.signing.number => RotationPhase::TrustBoth,
-            Some(_) => RotationPhase::Reissue,
-        }
+    pub fn phase(&self) -> Option<RotationPhase> {
+        self.trusted.as_ref().map(|other| {
+            if other.number > self.signing.number {
+                RotationPhase::TrustBoth
+            } else {
+                RotationPhase::Reissue
+            }
+        })
+    }
+
+    /// The number of the newest generation.
+    #[must_use]
+    pub fn newest(&self) -> u32 {
+        let other = self.trusted.as_ref().map(|other| other.number);
+        other.map_or(self.signing.number, |other| other.max(self.signing.number))
     }
 
     /// The number that a successor gets.
@@ -95,7 +76,7 @@ impl<T> Generations<T> {
         self.signing.number.saturating_add(1)
     }
 
-    /// `Stable` to `TrustBoth` with the new generation that `make` gives for its number. In any other phase nothing changes
+    /// From one generation to [`RotationPhase::TrustBoth`] with the new generation that `make` gives for its number. In any other phase nothing changes
     /// and `make` is not called, so that a repeated start after a crash starts nothing twice.
     ///
     /// # Errors
@@ -115,11 +96,11 @@ impl<T> Generations<T> {
         })
     }
 
-    /// `TrustBoth` to `Reissue`: the new one signs. Otherwise unchanged.
+    /// From [`RotationPhase::TrustBoth`] to [`RotationPhase::Reissue`]: the new one signs. Otherwise unchanged.
     #[must_use]
     pub fn switch(self) -> Self {
         match (self.phase(), self.trusted) {
-            (RotationPhase::TrustBoth, Some(new)) => Self {
+            (Some(RotationPhase::TrustBoth), Some(new)) => Self {
                 signing: new,
                 trusted: Some(self.signing),
             },
@@ -130,11 +111,11 @@ impl<T> Generations<T> {
         }
     }
 
-    /// `Reissue` to `Stable`: the old one is no longer trusted. Otherwise unchanged.
+    /// From [`RotationPhase::Reissue`] to one generation: the old one is no longer trusted. Otherwise unchanged.
     #[must_use]
     pub fn finish(self) -> Self {
         match self.phase() {
-            RotationPhase::Reissue => Self {
+            Some(RotationPhase::Reissue) => Self {
                 signing: self.signing,
                 trusted: None,
             },
@@ -142,11 +123,11 @@ impl<T> Generations<T> {
         }
     }
 
-    /// `TrustBoth` back to `Stable`: the new generation is given up before it signed anything. Otherwise unchanged.
+    /// From [`RotationPhase::TrustBoth`] back: the new generation is given up before it signed anything. Otherwise unchanged.
     #[must_use]
     pub fn abandon(self) -> Self {
         match self.phase() {
-            RotationPhase::TrustBoth => Self {
+            Some(RotationPhase::TrustBoth) => Self {
                 signing: self.signing,
                 trusted: None,
             },
@@ -166,7 +147,7 @@ mod tests {
     #[test]
     fn ck_09_phases_follow_each_other_and_repeat_harmlessly() {
         let both = begun();
-        assert_eq!(both.phase(), RotationPhase::TrustBoth);
+        assert_eq!(both.phase(), Some(RotationPhase::TrustBoth));
         assert_eq!(both.trusted().collect::<Vec<_>>(), [&1, &2]);
         assert_eq!(both.clone().begin(|_| Err("called")).unwrap(), both);
         assert_eq!(
@@ -176,16 +157,13 @@ mod tests {
         );
 
         let reissue = both.switch();
-        assert_eq!(reissue.phase(), RotationPhase::Reissue);
+        assert_eq!(reissue.phase(), Some(RotationPhase::Reissue));
         assert_eq!(reissue.trusted().collect::<Vec<_>>(), [&2, &1]);
         assert_eq!(reissue.clone().switch(), reissue);
         assert_eq!(reissue.clone().abandon(), reissue, "too late to give up");
 
         let stable = reissue.finish();
-        assert_eq!(
-            (stable.phase(), stable.signing().number),
-            (RotationPhase::Stable, 2)
-        );
+        assert_eq!((stable.phase(), stable.signing().number), (None, 2));
         assert_eq!(stable.clone().switch(), stable);
         assert_eq!(
             stable

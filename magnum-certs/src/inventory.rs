@@ -54,6 +54,12 @@ impl IssuedRecord {
             revoked: None,
         }
     }
+
+    /// Whether it is a person's; see [`Profile::is_for_people`].
+    #[must_use]
+    pub fn is_for_people(&self) -> bool {
+        Profile::PEOPLE.contains(&self.profile.as_str())
+    }
 }
 
 /// Which records to list. The default is all.

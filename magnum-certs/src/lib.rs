@@ -55,6 +55,9 @@ mod name;
 mod pem;
 mod pki;
 mod profile;
+mod reference_keys;
+mod renewal;
+mod rotation;
 mod sealed;
 mod store;
 mod tbs;
@@ -65,10 +68,10 @@ pub use bundle::{BundleProblem, DISCOVERY_PATH, NodeFile, PKI_DIR, check_bundle}
 pub use certificate::Certificate;
 pub use crl::{Revocation, RevocationReason};
 pub use csr::{Csr, CsrProblem, MAX_CSR_BYTES};
-pub use door::{Certificates, MagnumSigningPolicy, SigningPolicy};
+pub use door::{Certificates, ExpiryWarning, MagnumSigningPolicy, SigningPolicy};
 pub use error::Error;
 pub use expiry::{Expiry, WARNING_DAYS};
-pub use generations::{Generation, Generations, RotationPhase};
+pub use generations::{Generation, Generations};
 pub use inventory::{Inventory, IssuedQuery, IssuedRecord};
 pub use key::{KeyAlgorithm, PrivateKey, PublicKey, SignatureScheme, Signer};
 pub use kubeconfig::{
@@ -81,8 +84,13 @@ pub use pki::{ClusterPki, PkiOptions};
 pub use profile::{
     ADMIN_GROUP, BREAK_GLASS_GROUP, NODE_USER_PREFIX, NODES_GROUP, Profile, VIEWER_GROUP,
 };
+pub use reference_keys::{NodeIdentity, ReferenceKeys};
+pub use renewal::RenewalReason;
+pub use rotation::{RotationPart, RotationPlan};
 pub use sealed::{
     Envelope, KeyWrapper, SealingKey, WrapError, WrappedKey, load_or_create_sealing_key,
     write_private_file,
 };
 pub use store::PKI_PURPOSE_PREFIX;
+
+pub use magnum_core::driver::RotationPhase;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use magnum_core::driver::RotationPhase;
 
 use crate::authority::{AUTHORITY_LIFE, Authority, Credential};
-use crate::generations::{Generations, RotationPhase};
+use crate::generations::Generations;
 use crate::{AuthorityKind, Certificate, Csr, Error, KeyAlgorithm, PrivateKey, Profile};
 
 /// How a cluster's keys are made.
@@ -166,21 +167,18 @@ impl ClusterPki {
             .sign_csr(csr, profile, life, now)
     }
 
-    /// Where the rotation stands: the least advanced of all parts that are being rotated, `Stable` when none is.
+    /// Where the rotation stands: the least advanced of all parts that are being rotated, none when none is.
     #[must_use]
-    pub fn phase(&self) -> RotationPhase {
-        let mut phases = vec![self.service_account.phase()];
-        phases.extend(AuthorityKind::ALL.map(|kind| self.generations(kind).phase()));
-        if phases.contains(&RotationPhase::TrustBoth) {
-            RotationPhase::TrustBoth
-        } else if phases.contains(&RotationPhase::Reissue) {
-            RotationPhase::Reissue
-        } else {
-            RotationPhase::Stable
-        }
+    pub fn phase(&self) -> Option<RotationPhase> {
+        let authorities = AuthorityKind::ALL.map(|kind| self.generations(kind).phase());
+        let all = authorities
+            .into_iter()
+            .chain([self.service_account.phase()]);
+        all.flatten().min()
     }
 
-    /// Begins a rotation of all authorities and the service-account key; parts that are under way stay as they are.
+    /// Begins a rotation of all authorities and the service-account key; parts that are under way stay as they are. Drivers, which are
+    /// called again after crashes, use a [`RotationPlan`](crate::RotationPlan) instead.
     ///
     /// Ask the driver's capabilities first: nothing here can bring the new trust to the nodes. Slow for RSA.
     ///
@@ -333,7 +331,7 @@ mod tests {
         let old = issue(&first);
 
         let both = first.begin_rotation(PkiOptions::default(), now()).unwrap();
-        assert_eq!(both.phase(), RotationPhase::TrustBoth);
+        assert_eq!(both.phase(), Some(RotationPhase::TrustBoth));
         assert_eq!(
             Certificate::bundle_from_pem(&both.trust_bundle(kind))
                 .unwrap()
@@ -351,7 +349,7 @@ mod tests {
         );
 
         let done = reissue.finish_rotation();
-        assert_eq!(done.phase(), RotationPhase::Stable);
+        assert_eq!(done.phase(), None);
         assert!(!trusts(&done, &old) && trusts(&done, &new));
         assert_eq!(
             Certificate::bundle_from_pem(&done.trust_bundle(kind))

@@ -111,6 +111,9 @@ pub(crate) struct Grant {
 }
 
 impl Profile {
+    /// The names of the profiles that are for people.
+    pub(crate) const PEOPLE: [&'static str; 4] = ["admin", "break-glass", "viewer", "user"];
+
     /// The profile's name in kebab case, for logs and inventories.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -148,11 +151,8 @@ impl Profile {
 
     /// Whether it is a person's certificate, which a user may ask for; the others belong to components.
     #[must_use]
-    pub const fn is_for_people(&self) -> bool {
-        matches!(
-            self,
-            Self::Admin { .. } | Self::BreakGlass { .. } | Self::Viewer { .. } | Self::User { .. }
-        )
+    pub fn is_for_people(&self) -> bool {
+        Self::PEOPLE.contains(&self.name())
     }
 
     /// The profile that a request asks for by its subject, for interfaces where only the request is sent: `system:masters`

@@ -25,6 +25,26 @@ pub enum SecretStoreError {
         /// Why, free of secrets.
         reason: String,
     },
+    /// The store behind does not allow it, or does not take such a secret. Trying again does not help until somebody changes something there.
+    #[error("secret {purpose} of cluster {cluster} may not be {action}: {reason}")]
+    Refused {
+        /// The cluster.
+        cluster: ClusterId,
+        /// The purpose.
+        purpose: String,
+        /// `read`, `written`, `deleted` or `listed`.
+        action: &'static str,
+        /// Why, free of secrets.
+        reason: String,
+    },
+    /// It was stored, and is not there any more: somebody has removed it behind the store's back.
+    #[error("secret {purpose} of cluster {cluster} was stored and is gone")]
+    Lost {
+        /// The cluster.
+        cluster: ClusterId,
+        /// The purpose.
+        purpose: String,
+    },
     /// What is stored does not open: wrong key or damage. Trying again does not help.
     #[error("secret {purpose} of cluster {cluster} is damaged or was sealed under another key")]
     Damaged {
@@ -67,7 +87,8 @@ pub trait SecretStore: Debug + Send + Sync {
     /// Removes the secret; none there is success.
     async fn delete(&self, cluster: ClusterId, purpose: &str) -> Result<(), SecretStoreError>;
 
-    /// The purposes for which the cluster has secrets, sorted.
+    /// The purposes for which the cluster has secrets, sorted; also such for which only a remainder of an interrupted write is
+    /// left. Deleting each of them leaves nothing behind.
     async fn purposes(&self, cluster: ClusterId) -> Result<Vec<String>, SecretStoreError>;
 }
 

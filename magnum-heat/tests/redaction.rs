@@ -140,10 +140,14 @@ fn ms_04_debug_shows_no_secret() {
             }
         ),
         format!(
-            "{:?}",
+            "{:?} {:?}",
             barbican::StoreSecret {
                 name: "n".into(),
                 payload: secret()
+            },
+            barbican::SetPayload {
+                id: "1".into(),
+                payload: b"test-password".to_vec().into()
             }
         ),
         format!(

@@ -1,14 +1,19 @@
 //! The embedder's door: certificates of the clusters that an engine keeps.
 
 mod policy;
+mod warnings;
 
 pub use policy::{MagnumSigningPolicy, SigningPolicy};
+pub use warnings::ExpiryWarning;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use magnum_core::{Clock, Cluster, ClusterKey, Engine, RequestContext, SecretStore, SystemClock};
+use magnum_core::driver::RotationPhase;
+use magnum_core::{
+    Accepted, Clock, Cluster, ClusterKey, Engine, RequestContext, SecretStore, SystemClock,
+};
 use url::Url;
 
 use crate::{
@@ -192,7 +197,58 @@ impl Certificates {
         Ok(credential)
     }
 
-    /// The authorities' certificates and their ends, soonest first (rule CK-10).
+    /// A fresh key and certificate in the place of `leaf` where it has to be replaced ([`ClusterPki::renewal`]); none where it is still
+    /// good, and nothing is signed then.
+    ///
+    /// # Errors
+    /// As [`Certificates::issue`].
+    pub async fn renew(
+        &self,
+        cx: &RequestContext,
+        cluster: impl Into<ClusterKey> + Send,
+        leaf: &Certificate,
+        profile: &Profile,
+        life: Option<Duration>,
+    ) -> Result<Option<crate::Credential>, Error> {
+        let cluster = self.engine.cluster(cx, cluster).await?;
+        self.policy.allows(cx, &cluster, profile)?;
+        let (pki, now) = (self.pki(&cluster).await?, self.clock.now());
+        let Some(new) = pki.renew(leaf, profile, KeyAlgorithm::default(), life, now)? else {
+            return Ok(None);
+        };
+        self.record(cx, &cluster, new.certificate(), profile, now)
+            .await?;
+        Ok(Some(new))
+    }
+
+    /// Asks the engine to replace the cluster's authorities and service-account keys, as `PATCH` does in Magnum's API. It leads the driver
+    /// through the [`RotationPhase`]s; watch the operation. Nothing is touched where the driver cannot do it.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] as [`Engine::change`]: not found, forbidden, busy, not supported by the driver.
+    pub async fn rotate(
+        &self,
+        cx: &RequestContext,
+        cluster: impl Into<ClusterKey> + Send,
+    ) -> Result<Accepted, Error> {
+        Ok(self.engine.rotate_ca(cx, cluster).await?)
+    }
+
+    /// Where a rotation of the cluster's keys stands; none where none is under way.
+    ///
+    /// # Errors
+    /// As [`Certificates::ca`].
+    pub async fn rotation(
+        &self,
+        cx: &RequestContext,
+        cluster: impl Into<ClusterKey> + Send,
+    ) -> Result<Option<RotationPhase>, Error> {
+        let cluster = self.engine.cluster(cx, cluster).await?;
+        Ok(self.pki(&cluster).await?.phase())
+    }
+
+    /// The authorities' certificates, and what was signed for the cluster and not revoked, with their ends, soonest first (rule CK-10).
+    /// What has ended is listed until it is pruned from the inventory.
     ///
     /// # Errors
     /// As [`Certificates::ca`].
@@ -202,7 +258,8 @@ impl Certificates {
         cluster: impl Into<ClusterKey> + Send,
     ) -> Result<Vec<Expiry>, Error> {
         let cluster = self.engine.cluster(cx, cluster).await?;
-        Ok(self.pki(&cluster).await?.expiries([], self.clock.now()))
+        let all = self.overview(&cluster, self.clock.now()).await?;
+        Ok(all.into_iter().map(|listed| listed.expiry).collect())
     }
 
     /// What was signed for the cluster.

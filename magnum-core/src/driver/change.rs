@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Capability;
+use super::{Capability, Progress, RotationPhase};
 use crate::id::{MemberId, NodeGroupId};
 use crate::model::KubeVersion;
 
@@ -56,8 +56,11 @@ pub enum Change {
         /// How many nodes may be under change at once.
         max_batch_size: u32,
     },
-    /// Replace the certificate authorities, with a time in which old and new are trusted.
-    RotateCa,
+    /// Replace the certificate authorities and the service-account keys, phase by phase.
+    RotateCa {
+        /// The phase to bring about; those before it are done.
+        phase: RotationPhase,
+    },
     /// Replace the cloud credential that the cluster holds.
     RotateCredential,
     /// Save etcd's contents under a name.
@@ -143,13 +146,35 @@ impl Change {
             Self::DeleteNodeGroup { .. } => ChangeKind::DeleteNodeGroup,
             Self::UpdateSettings { .. } => ChangeKind::UpdateSettings,
             Self::Upgrade { .. } => ChangeKind::Upgrade,
-            Self::RotateCa => ChangeKind::RotateCa,
+            Self::RotateCa { .. } => ChangeKind::RotateCa,
             Self::RotateCredential => ChangeKind::RotateCredential,
             Self::BackUpEtcd { .. } => ChangeKind::BackUpEtcd,
             Self::RestoreEtcd { .. } => ChangeKind::RestoreEtcd,
             Self::Adopt { .. } => ChangeKind::Adopt,
             Self::Delete => ChangeKind::Delete,
         }
+    }
+
+    /// The rotation of certificate authorities, from its first phase.
+    pub(crate) const ROTATE_CA: Self = Self::RotateCa {
+        phase: RotationPhase::TrustBoth,
+    };
+
+    /// What follows when this is done, within the same operation, and how much of the operation is done then.
+    pub(crate) fn next(&self) -> Option<(Self, Progress)> {
+        let Self::RotateCa { phase } = self else {
+            return None;
+        };
+        let next = phase.next()?;
+        let place = RotationPhase::ALL.iter().position(|phase| *phase == next);
+        let progress = Progress {
+            step: next.task().to_owned(),
+            done: place
+                .and_then(|place| u32::try_from(place).ok())
+                .unwrap_or_default(),
+            total: 3,
+        };
+        Some((Self::RotateCa { phase: next }, progress))
     }
 
     /// The group that it concerns, where it concerns one.
@@ -178,7 +203,7 @@ impl Change {
             Self::CreateNodeGroup { .. } | Self::DeleteNodeGroup { .. } => Capability::NodeGroups,
             Self::UpdateSettings { .. } => Capability::UpdateSettings,
             Self::Upgrade { .. } => Capability::Upgrade,
-            Self::RotateCa => Capability::RotateCa,
+            Self::RotateCa { .. } => Capability::RotateCa,
             Self::RotateCredential => Capability::RotateCredential,
             Self::BackUpEtcd { .. } => Capability::BackUpEtcd,
             Self::RestoreEtcd { .. } => Capability::RestoreEtcd,

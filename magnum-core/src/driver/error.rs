@@ -59,7 +59,11 @@ impl DriverError {
             Self::Invalid(_)
             | Self::Unsupported { .. }
             | Self::Internal { .. }
-            | Self::Secret(SecretStoreError::Damaged { .. }) => Retry::Never,
+            | Self::Secret(
+                SecretStoreError::Damaged { .. }
+                | SecretStoreError::Lost { .. }
+                | SecretStoreError::Refused { .. },
+            ) => Retry::Never,
             Self::Unavailable { retry, .. } => *retry,
             Self::Checkpoint(error) => error.retry(),
             Self::Secret(SecretStoreError::Unavailable { .. }) => Retry::Later,

@@ -11,6 +11,7 @@ mod error;
 pub mod memory;
 mod plan;
 mod registry;
+mod rotation;
 mod view;
 
 pub use advance::{Advance, Cause, CauseKind, Failure, Progress};
@@ -21,4 +22,5 @@ pub use contract::ClusterDriver;
 pub use error::DriverError;
 pub use plan::{Leftover, Plan, PlannedAction, QuotaNeed};
 pub use registry::{DriverRegistry, DriverSelector, RegistryError};
+pub use rotation::RotationPhase;
 pub use view::ClusterView;

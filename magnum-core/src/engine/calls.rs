@@ -86,7 +86,8 @@ impl Engine {
             .await
     }
 
-    /// Replaces the certificate authorities.
+    /// Replaces the certificate authorities and service-account keys, in phases: old and new trusted, certificates re-issued, only the
+    /// new trusted. One that was interrupted is gone on with.
     ///
     /// # Errors
     /// See [`change`](Self::change).
@@ -227,7 +228,7 @@ impl Engine {
             Change::DeleteNodeGroup { node_group } => {
                 ChangeRequest::DeleteNodeGroup(node_group.to_string())
             }
-            Change::RotateCa => ChangeRequest::RotateCa,
+            Change::RotateCa { .. } => ChangeRequest::RotateCa,
             Change::RotateCredential => ChangeRequest::RotateCredential,
             Change::BackUpEtcd { name } => ChangeRequest::BackUpEtcd(name),
             Change::RestoreEtcd { name } => ChangeRequest::RestoreEtcd(name),

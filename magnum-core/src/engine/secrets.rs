@@ -140,6 +140,14 @@ impl Engine {
         Arc::clone(&self.0.secrets)
     }
 
+    /// Removes what a deletion has left of a cluster's secrets, wherever they are kept: no driver has to know all of them.
+    pub(super) async fn forget_secrets(&self, cluster: ClusterId) -> Result<(), SecretStoreError> {
+        for purpose in self.0.secrets.purposes(cluster).await? {
+            self.0.secrets.delete(cluster, &purpose).await?;
+        }
+        Ok(())
+    }
+
     /// The secrets of one cluster, after a check of who asks: the cluster's id and where its secrets are.
     ///
     /// # Errors

@@ -145,6 +145,9 @@ impl Engine {
                 Ok(left) => *leftovers = left,
                 Err(result) => return Ok(result),
             }
+            if let Err(error) = self.forget_secrets(operation.cluster).await {
+                return Ok(DriverError::from(error).into());
+            }
         }
         Ok(StepResult::Advanced(advance))
     }

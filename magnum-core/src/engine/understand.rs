@@ -45,7 +45,7 @@ impl Engine {
         };
         let meant = match request {
             ChangeRequest::RetryCreate => plain(Change::Create),
-            ChangeRequest::RotateCa => plain(Change::RotateCa),
+            ChangeRequest::RotateCa => plain(Change::ROTATE_CA),
             ChangeRequest::RotateCredential => plain(Change::RotateCredential),
             ChangeRequest::BackUpEtcd(name) => plain(Change::BackUpEtcd { name: name.clone() }),
             ChangeRequest::RestoreEtcd(name) => plain(Change::RestoreEtcd { name: name.clone() }),

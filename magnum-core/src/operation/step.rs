@@ -105,8 +105,15 @@ impl Draft {
         let late = now >= operation.deadline;
         match result {
             StepResult::Advanced(Advance::Done) => {
+                operation.errors = 0;
                 operation.last_error = None;
-                self.finish(id, Outcome::Succeeded, Vec::new());
+                let Some((next, progress)) = operation.change.next() else {
+                    return self.finish(id, Outcome::Succeeded, Vec::new());
+                };
+                operation.change = next;
+                operation.progress.clone_from(&progress);
+                self.tell(Some(id), EventKind::OperationProgress { progress });
+                self.again_after(id, Duration::ZERO, overdue, late, pace);
             }
             StepResult::Advanced(Advance::Again { after, progress }) => {
                 operation.errors = 0;

@@ -47,19 +47,5 @@ pub fn kubernetes_error(error: KubernetesError) -> DriverError {
 /// An error of the cluster's certificates.
 #[must_use]
 pub fn certificate_error(error: magnum_certs::Error) -> DriverError {
-    let retry = error.retry();
-    let reason = error.to_string();
-    if retry == Retry::Never {
-        DriverError::Internal {
-            what: reason,
-            source: Some(Box::new(error)),
-        }
-    } else {
-        DriverError::Unavailable {
-            service: "secret store".to_owned(),
-            reason,
-            retry,
-            source: Some(Box::new(error)),
-        }
-    }
+    error.into()
 }

@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod addons;
+pub mod barbican;
 pub mod bootstrap;
 pub mod config;
 pub mod connector;
@@ -18,6 +19,7 @@ pub mod stacks;
 
 pub use access::Access;
 pub use addons::BuiltinAddons;
+pub use barbican::BarbicanSecrets;
 pub use config::{DriverConfig, Patience, PollIntervals, SessionSource};
 pub use credential::CredentialMode;
 pub use flow::Kit;

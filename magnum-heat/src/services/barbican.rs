@@ -1,9 +1,17 @@
-//! Barbican: secrets.
+//! Barbican: secrets, and containers that group them.
+
+mod container;
+
+pub use container::{
+    AddToContainer, ContainedSecret, ContainerInfo, ContainerRef, CreateContainer, DeleteContainer,
+    ListContainers, list_containers,
+};
 
 use std::fmt;
 
+use bytes::Bytes;
 use http::Method;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -25,12 +33,16 @@ impl SecretRef {
 
     /// The id.
     pub fn id(&self) -> &str {
-        self.0
-            .trim_end_matches('/')
-            .rsplit('/')
-            .next()
-            .unwrap_or_default()
+        last_segment(&self.0)
     }
+}
+
+fn last_segment(address: &str) -> &str {
+    address
+        .trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or_default()
 }
 
 /// What Barbican says of a secret, without its content.
@@ -168,4 +180,87 @@ request! {
     path: |r| segments!["secrets", r.id, "acl"];
     body: |r| json!({"read": {"users": r.users, "project-access": r.project_access}});
     decode: |answer| answer.ignore()
+}
+
+request! {
+    /// Announces a secret by its name, without content, so that it can have an access list before it has content; see
+    /// [`SetPayload`]. Not repeated after a lost answer.
+    CreateSecret {
+        /// Name, at most 255 characters; not unique.
+        name: String,
+    } => SecretRef;
+    KeyManager POST "create secret";
+    path: |_r| segments!["secrets"];
+    body: |r| json!({"name": r.name, "secret_type": "opaque"});
+    decode: |answer| answer.json_at("secret_ref")
+}
+
+/// Gives an announced secret its content, once: a conflict says that it has content already.
+#[derive(Clone)]
+pub struct SetPayload {
+    /// Id.
+    pub id: String,
+    /// Content. Barbican takes 20 000 bytes unless it is set up otherwise, and none is an error.
+    pub payload: SecretSlice<u8>,
+}
+
+impl fmt::Debug for SetPayload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SetPayload")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Request for SetPayload {
+    type Output = ();
+    const SERVICE: ServiceType = ServiceType::KeyManager;
+    const METHOD: Method = Method::PUT;
+    const IDEMPOTENT: bool = true;
+    const OPERATION: &'static str = "fill secret";
+
+    fn path(&self) -> Path {
+        segments!["secrets", self.id]
+    }
+
+    fn body(&self) -> Result<Body> {
+        let bytes = Bytes::copy_from_slice(self.payload.expose_secret());
+        Ok(Body::Raw("application/octet-stream", bytes))
+    }
+
+    fn decode(&self, answer: Answer) -> Result<()> {
+        answer.ignore()
+    }
+}
+
+/// Reads the content of a secret as bytes, as [`SetPayload`] stored it.
+#[derive(Debug, Clone)]
+pub struct GetBytes {
+    /// Id.
+    pub id: String,
+}
+
+impl Request for GetBytes {
+    type Output = SecretSlice<u8>;
+    const SERVICE: ServiceType = ServiceType::KeyManager;
+    const METHOD: Method = Method::GET;
+    const IDEMPOTENT: bool = true;
+    const OPERATION: &'static str = "read secret";
+
+    fn path(&self) -> Path {
+        segments!["secrets", self.id, "payload"]
+    }
+
+    fn headers(&self) -> http::HeaderMap {
+        let mut headers = http::HeaderMap::new();
+        headers.insert(
+            http::header::ACCEPT,
+            http::HeaderValue::from_static("application/octet-stream"),
+        );
+        headers
+    }
+
+    fn decode(&self, answer: Answer) -> Result<SecretSlice<u8>> {
+        Ok(SecretSlice::from(answer.body.to_vec()))
+    }
 }

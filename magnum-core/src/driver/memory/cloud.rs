@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::driver::{DriverError, Leftover};
 use crate::id::{ClusterId, NodeGroupId};
 use crate::retry::Retry;
+use crate::secret::Secret;
 
 /// Something in the cloud.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Thing {
     pub broken: Option<String>,
     /// How often it must be looked at until it is ready.
     pub waits: u32,
+    /// The keys and certificates on a node, as [`NodeKeys`](super::NodeKeys) gave them.
+    pub keys: Option<Secret>,
 }
 
 /// What was done in the cloud, in order.

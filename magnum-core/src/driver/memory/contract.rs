@@ -1,5 +1,6 @@
 //! The contract, kept by the reference driver.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -7,6 +8,7 @@ use async_trait::async_trait;
 use super::cloud::{MemoryCloud, Thing};
 use super::memo::{ClusterMemo, GroupMemo};
 use super::nodes::{self, PAUSE, converge, ensure, remove};
+use super::rotation::{self, NodeKeys, NumberedKeys};
 use crate::driver::{
     Advance, Capabilities, Capability, CauseKind, Change, ClusterDriver, ClusterView,
     DriverContext, DriverError, DriverSelector, Failure, Leftover, MemoKey, Plan, PlannedAction,
@@ -21,13 +23,21 @@ use crate::state::Health;
 #[derive(Debug, Clone, Default)]
 pub struct MemoryDriver {
     cloud: MemoryCloud,
+    keys: Option<Arc<dyn NodeKeys>>,
 }
 
 impl MemoryDriver {
     /// A driver of this cloud.
     #[must_use]
     pub const fn new(cloud: MemoryCloud) -> Self {
-        Self { cloud }
+        Self { cloud, keys: None }
+    }
+
+    /// Puts these keys and certificates on the nodes from their creation on, instead of mere numbers at a rotation.
+    #[must_use]
+    pub fn with_keys(mut self, keys: Arc<dyn NodeKeys>) -> Self {
+        self.keys = Some(keys);
+        self
     }
 
     fn thing(&self, kind: &'static str, cx: &DriverContext) -> Thing {
@@ -38,6 +48,7 @@ impl MemoryDriver {
             version: String::new(),
             broken: None,
             waits: 0,
+            keys: None,
         }
     }
 
@@ -110,18 +121,15 @@ impl MemoryDriver {
         Ok(Advance::Done)
     }
 
-    /// Puts a fresh secret in place, once per operation.
-    async fn renew(
-        &self,
-        cx: &DriverContext,
-        purpose: &str,
-        done: impl Fn(&mut ClusterMemo) -> &mut Option<crate::id::OperationId> + Send,
-    ) -> Result<Advance, DriverError> {
+    /// Puts a fresh credential in place, once per operation.
+    async fn renew_credential(&self, cx: &DriverContext) -> Result<Advance, DriverError> {
         let mut memo: ClusterMemo = cx.load(&MemoKey::Cluster).await?.unwrap_or_default();
-        if *done(&mut memo) != Some(cx.operation) {
-            let secret = Secret::new(format!("{purpose} of {}", cx.operation));
-            cx.secrets().put(cx.cluster, purpose, secret).await?;
-            *done(&mut memo) = Some(cx.operation);
+        if memo.credential_replaced_by != Some(cx.operation) {
+            let secret = Secret::new(format!("credential of {}", cx.operation));
+            cx.secrets()
+                .put(cx.cluster, "cloud.credential", secret)
+                .await?;
+            memo.credential_replaced_by = Some(cx.operation);
             cx.checkpoint(&MemoKey::Cluster, &memo).await?;
         }
         Ok(Advance::Done)
@@ -240,6 +248,58 @@ impl ClusterDriver for MemoryDriver {
                 "cancelled by request",
             )));
         }
+        let done = self.bring_about(cx, view, change).await?;
+        let equips = !matches!(
+            change,
+            Change::RotateCa { .. } | Change::Delete | Change::DeleteNodeGroup { .. }
+        );
+        match &self.keys {
+            Some(keys) if done == Advance::Done && equips => {
+                rotation::equip(&self.cloud, &**keys, cx, view).await
+            }
+            _ => Ok(done),
+        }
+    }
+
+    async fn members(
+        &self,
+        cx: &DriverContext,
+        _: &ClusterView,
+        node_group: NodeGroupId,
+    ) -> Result<Vec<Member>, DriverError> {
+        let key = MemoKey::NodeGroup(node_group);
+        let memo: GroupMemo = cx.load(&key).await?.unwrap_or_default();
+        nodes::members(&self.cloud, &memo).await
+    }
+
+    async fn probe_health(
+        &self,
+        cx: &DriverContext,
+        view: &ClusterView,
+    ) -> Result<(Health, Option<String>), DriverError> {
+        for group in &view.node_groups {
+            for member in self.members(cx, view, group.id).await? {
+                if member.phase != MemberPhase::Ready {
+                    let reason = format!("{} is {}", member.name, member.phase.as_str());
+                    return Ok((Health::Unhealthy, Some(reason)));
+                }
+            }
+        }
+        Ok((Health::Healthy, None))
+    }
+
+    async fn leftovers(&self, view: &ClusterView) -> Result<Vec<Leftover>, DriverError> {
+        Ok(self.cloud.leftovers(view.cluster.id))
+    }
+}
+
+impl MemoryDriver {
+    async fn bring_about(
+        &self,
+        cx: &DriverContext,
+        view: &ClusterView,
+        change: &Change,
+    ) -> Result<Advance, DriverError> {
         let cloud = &self.cloud;
         match change {
             Change::Create => self.create(cx, view).await,
@@ -281,16 +341,11 @@ impl ClusterDriver for MemoryDriver {
                 self.upgrade(cx, concerned, &to.to_string(), *max_batch_size)
                     .await
             }
-            Change::RotateCa => {
-                self.renew(cx, "pki.ca", |memo| &mut memo.ca_replaced_by)
-                    .await
+            Change::RotateCa { phase } => {
+                let keys = self.keys.as_deref().unwrap_or(&NumberedKeys);
+                rotation::rotate(cloud, keys, cx, view, *phase).await
             }
-            Change::RotateCredential => {
-                self.renew(cx, "cloud.credential", |memo| {
-                    &mut memo.credential_replaced_by
-                })
-                .await
-            }
+            Change::RotateCredential => self.renew_credential(cx).await,
             Change::BackUpEtcd { name } => {
                 let name = format!("{}-{name}", cx.cluster);
                 ensure(cloud, &name, self.thing("backup", cx)).await?;
@@ -313,36 +368,5 @@ impl ClusterDriver for MemoryDriver {
                 what: other.kind().to_string(),
             }),
         }
-    }
-
-    async fn members(
-        &self,
-        cx: &DriverContext,
-        _: &ClusterView,
-        node_group: NodeGroupId,
-    ) -> Result<Vec<Member>, DriverError> {
-        let key = MemoKey::NodeGroup(node_group);
-        let memo: GroupMemo = cx.load(&key).await?.unwrap_or_default();
-        nodes::members(&self.cloud, &memo).await
-    }
-
-    async fn probe_health(
-        &self,
-        cx: &DriverContext,
-        view: &ClusterView,
-    ) -> Result<(Health, Option<String>), DriverError> {
-        for group in &view.node_groups {
-            for member in self.members(cx, view, group.id).await? {
-                if member.phase != MemberPhase::Ready {
-                    let reason = format!("{} is {}", member.name, member.phase.as_str());
-                    return Ok((Health::Unhealthy, Some(reason)));
-                }
-            }
-        }
-        Ok((Health::Healthy, None))
-    }
-
-    async fn leftovers(&self, view: &ClusterView) -> Result<Vec<Leftover>, DriverError> {
-        Ok(self.cloud.leftovers(view.cluster.id))
     }
 }

@@ -9,10 +9,19 @@ use crate::id::{MemberId, OperationId};
 pub(super) struct ClusterMemo {
     /// The network's name, written down before the network is made.
     pub(super) network: Option<String>,
-    /// The last operation that replaced the authorities: once per operation, however often it is called.
-    pub(super) ca_replaced_by: Option<OperationId>,
-    /// The last operation that replaced the credential.
+    /// What the last rotation of the authorities leads to, written down before it begins.
+    pub(super) rotation: Option<RotationMemo>,
+    /// The last operation that replaced the credential: once per operation, however often it is called.
     pub(super) credential_replaced_by: Option<OperationId>,
+}
+
+/// Of a rotation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RotationMemo {
+    /// Whose it is.
+    pub(super) operation: OperationId,
+    /// What [`NodeKeys::plan`](super::NodeKeys::plan) gave.
+    pub(super) plan: String,
 }
 
 /// Of one node group.

@@ -5,6 +5,8 @@ mod cloud;
 mod contract;
 mod memo;
 mod nodes;
+mod rotation;
 
 pub use cloud::{CloudFault, LedgerEntry, MemoryCloud, Thing};
 pub use contract::MemoryDriver;
+pub use rotation::NodeKeys;

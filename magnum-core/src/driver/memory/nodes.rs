@@ -153,6 +153,7 @@ pub(super) fn node_thing(cluster: ClusterId, group: &NodeGroup, version: &str) -
         version: version.to_owned(),
         broken: None,
         waits: 0,
+        keys: None,
     }
 }
 

@@ -76,7 +76,7 @@ pub(super) fn operation(id: u128, of: &Cluster, next_due: Option<DateTime<Utc>>)
         id: OperationId::from_uuid(Uuid::from_u128(id)),
         cluster: of.id,
         project_id: of.project_id.clone(),
-        change: Change::RotateCa,
+        change: Change::ROTATE_CA,
         scope: LockScope::Exclusive,
         state: OperationState::Running,
         outcome: None,

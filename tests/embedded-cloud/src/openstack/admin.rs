@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::Cloud;
-use super::faults::Fault;
+use super::faults::{Fault, Faults};
 
 pub(super) fn router() -> Router {
     Router::new()
@@ -65,6 +65,12 @@ async fn shutdown(cloud: Cloud) -> StatusCode {
 }
 
 impl Cloud {
+    /// The scripted faults, for tests inside the process.
+    #[must_use]
+    pub fn faults(&self) -> &Faults {
+        &self.inner().faults
+    }
+
     /// All that exists, by service and kind; with `project` (an id), only what it owns.
     #[must_use]
     pub fn inventory(&self, project: Option<&str>) -> Value {

@@ -92,6 +92,7 @@ impl Answers for Barbican {
             (&Method::POST, ["containers"]) if creator => self.create_container(ask),
             (&Method::POST, ["containers"]) => Err(refused("Container creation")),
             (&Method::GET | &Method::DELETE, ["containers", id]) => self.container(ask, id),
+            (&Method::POST, ["containers", id, "secrets"]) => self.add_to_container(ask, id),
             (&Method::GET, ["quotas"]) => {
                 let limits = json!({"secrets": -1, "orders": -1, "containers": -1, "consumers": -1, "cas": -1});
                 Ok(Answer::json(200, json!({"quotas": limits})))
@@ -283,7 +284,12 @@ impl Barbican {
             }
             (&Method::PUT, []) => Err(refused("Secret update")),
             (&Method::DELETE, []) if own => {
-                self.state.write(|s| s.secrets.shift_remove(id));
+                self.state.write(|s| {
+                    s.secrets.shift_remove(id);
+                    for container in s.containers.values_mut() {
+                        container.secret_refs.retain(|r| referred(r) != id);
+                    }
+                });
                 Ok(Answer::empty(204))
             }
             (&Method::DELETE, []) => Err(refused("Secret deletion")),
@@ -364,11 +370,10 @@ impl Barbican {
             return Err(invalid("Container", why, "secret_refs"));
         }
         for reference in &refs {
-            let id = reference["secret_ref"]
-                .as_str()
-                .and_then(|r| r.rsplit('/').next())
-                .unwrap_or_default();
-            if !self.state.read(|s| s.secrets.contains_key(id)) {
+            if !self
+                .state
+                .read(|s| s.secrets.contains_key(referred(reference)))
+            {
                 return Err(fault(
                     404,
                     "Secret provided for 'secret_refs' doesn't exist.",
@@ -409,6 +414,43 @@ impl Barbican {
         self.state.write(|s| s.containers.shift_remove(id));
         Ok(Answer::empty(204))
     }
+
+    fn add_to_container(&self, ask: &Ask, id: &str) -> Result<Answer, ApiError> {
+        let found = self.state.read(|s| s.containers.get(id).cloned());
+        let found = found.ok_or_else(|| fault(404, "Secrets container not found."))?;
+        if found.project_id != ask.caller.project_id || !ask.caller.has_role("creator") {
+            return Err(refused("Container Secret creation"));
+        }
+        if found.kind != "generic" {
+            return Err(fault(400, "Only 'generic' containers can be modified."));
+        }
+        let (name, secret) = (&ask.body["name"], referred(&ask.body));
+        if !self.state.read(|s| s.secrets.contains_key(secret)) {
+            return Err(fault(404, "Secret provided doesn't exist."));
+        }
+        let same = |entry: &&Value| entry["name"] == *name && referred(entry) == secret;
+        if found.secret_refs.iter().any(|entry| same(&entry)) {
+            let why = "Conflict. A secret with that name and ID is already stored in this container. The same secret can exist in \
+                       a container as long as the name is unique.";
+            return Err(fault(409, why));
+        }
+        let entry = json!({"name": name, "secret_ref": secret_ref(ask, secret)});
+        let now = ask.cloud.now();
+        self.state.write(|s| {
+            if let Some(container) = s.containers.get_mut(id) {
+                container.secret_refs.push(entry);
+                container.updated = now;
+            }
+        });
+        let reference = format!("{}/v1/containers/{id}", ask.base);
+        Ok(Answer::json(201, json!({"container_ref": reference})).header("location", reference))
+    }
+}
+
+/// The id of the secret that an entry of a container refers to.
+fn referred(entry: &Value) -> &str {
+    let reference = entry["secret_ref"].as_str().unwrap_or_default();
+    reference.rsplit('/').next().unwrap_or_default()
 }
 
 fn encoded(

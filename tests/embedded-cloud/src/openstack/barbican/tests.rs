@@ -36,6 +36,28 @@ async fn secrets_are_stored_read_and_gone() {
         &sample["container"],
         &cloud.get(&container).await,
     );
+    let third = cloud
+        .post("/key-manager/v1/secrets", json!({"name": "empty"}))
+        .await;
+    let third = third["secret_ref"].clone();
+    let entry = json!({"name": "third", "secret_ref": third});
+    let secrets = format!("{container}/secrets");
+    cloud.post(&secrets, entry.clone()).await;
+    let again = cloud
+        .call(&cloud.demo, Method::POST, &secrets, Some(entry))
+        .await;
+    assert_eq!(again.status, 409);
+    let count = async || {
+        let container = cloud.get(&container).await;
+        container["secret_refs"].as_array().map(Vec::len)
+    };
+    assert_eq!(count().await, Some(3));
+    assert_eq!(cloud.delete(&local(&third)).await.status, 204);
+    assert_eq!(
+        count().await,
+        Some(2),
+        "a secret that is gone is in no container"
+    );
     assert_eq!(cloud.delete(&container).await.status, 204);
     assert_eq!(cloud.delete(&path).await.status, 204);
     let gone = cloud.call(&cloud.demo, Method::GET, &path, None).await;

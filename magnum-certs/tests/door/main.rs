@@ -22,6 +22,8 @@ use magnum_core::{
 };
 use rcgen::{CertificateParams, DnType, KeyPair};
 
+mod expiry;
+
 fn start() -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 12, 1, 5, 0, 0).unwrap()
 }
@@ -466,4 +468,59 @@ fn an_authority_can_live_elsewhere() {
         pki.control_plane_files(),
         Err(Error::NotAllowed { .. })
     ));
+}
+
+/// Rotation on a driver that cannot rotate is refused before anything is touched.
+#[tokio::test]
+async fn p_02_a_driver_that_cannot_rotate_loses_nothing() {
+    let World {
+        engine,
+        certificates,
+        ..
+    } = created().await;
+    let seen = async || {
+        let mut all = Vec::new();
+        for kind in AuthorityKind::ALL {
+            let ca = certificates.ca(&alice(), "my.cluster", kind).await;
+            all.push(ca.unwrap());
+        }
+        let cluster = engine.cluster(&alice(), "my.cluster").await.unwrap();
+        let store = engine.secret_store();
+        for purpose in store.purposes(cluster.id).await.unwrap() {
+            let secret = store.get(cluster.id, &purpose).await.unwrap().unwrap();
+            all.push(String::from_utf8(secret.expose().to_vec()).unwrap());
+        }
+        (all, cluster.status)
+    };
+    let before = seen().await;
+    let refused = certificates.rotate(&alice(), "my.cluster").await;
+    assert!(
+        matches!(
+            refused,
+            Err(Error::Engine(magnum_core::Error::Unsupported {
+                capability: Capability::RotateCa,
+                ..
+            }))
+        ),
+        "{refused:?}"
+    );
+    assert_eq!(seen().await, before);
+    let phase = certificates.rotation(&alice(), "my.cluster").await.unwrap();
+    assert_eq!(phase, None);
+}
+
+/// What the engine's secret store holds of a cluster goes with the cluster, though this driver removes nothing.
+#[tokio::test]
+async fn p_05_deletion_takes_the_secrets_that_the_driver_forgot() {
+    let World { engine, clock, .. } = created().await;
+    let id = engine.cluster(&alice(), "my.cluster").await.unwrap().id;
+    let store = engine.secret_store();
+    assert!(!store.purposes(id).await.unwrap().is_empty());
+    engine.delete_cluster(&alice(), "my.cluster").await.unwrap();
+    for _ in 0..10 {
+        engine.run_due().await.unwrap();
+        clock.advance(Duration::from_secs(5));
+    }
+    assert!(engine.clusters(&alice()).await.unwrap().is_empty());
+    assert!(store.purposes(id).await.unwrap().is_empty());
 }
