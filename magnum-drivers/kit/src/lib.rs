@@ -19,5 +19,5 @@ pub mod stacks;
 pub use access::Access;
 pub use addons::BuiltinAddons;
 pub use config::{DriverConfig, Patience, PollIntervals, SessionSource};
-pub use credential::CredentialMode;
+pub use credential::{CredentialMode, CredentialOwner, WorkCredentials};
 pub use flow::Kit;

@@ -2,12 +2,14 @@
 
 mod bad_input;
 mod bare_metal;
+mod departure;
 mod killed;
 mod lifecycle;
 mod quota;
 
 pub use bad_input::everything_wrong_is_said_at_once;
 pub use bare_metal::{bare_metal_group_in_a_vm_cluster, cluster_of_machines};
+pub use departure::creator_leaves;
 pub use killed::{killed_engine_resumes, work_until_killed};
 pub use lifecycle::three_and_five;
 pub use quota::{quota_is_said_before, quota_is_said_in_one_sentence};
