@@ -1,5 +1,6 @@
 //! Why a call of the engine was not carried out.
 
+use crate::credential::CredentialError;
 use crate::driver::{Capability, ChangeKind, DriverError, RegistryError};
 use crate::id::OperationId;
 use crate::model::Problems;
@@ -106,6 +107,14 @@ pub enum Error {
     /// A secret could not be read or written.
     #[error(transparent)]
     Secret(#[from] SecretStoreError),
+    /// A cluster's credentials could not be listed.
+    #[error(transparent)]
+    Credential(#[from] CredentialError),
+    /// The sealing key is not the one that the store was written with: nothing sealed can be read with it.
+    #[error(
+        "the sealing key is not the one that the store was written with: start with that key, or with a key ring that holds it"
+    )]
+    SealingKey,
     /// The store did not do it.
     #[error(transparent)]
     Store(StoreError),
@@ -120,6 +129,7 @@ impl Error {
                 Retry::Later
             }
             Self::Driver(error) => error.retry(),
+            Self::Credential(error) => error.retry(),
             Self::Store(error) => error.retry(),
             _ => Retry::Never,
         }

@@ -5,6 +5,7 @@
 mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod credential;
 pub mod driver;
 mod engine;
 mod error;
@@ -20,10 +21,14 @@ pub mod state;
 pub mod store;
 
 pub use clock::{Clock, ManualClock, SimulatedClock, SystemClock};
+pub use credential::{
+    CredentialError, CredentialProvider, CredentialRef, CredentialRequest, IssuedCredential,
+    WORK_CREDENTIAL, WorkCredential,
+};
 pub use engine::{
     Accepted, ChangeRequest, ClusterKey, ClusterTemplatePatch, Deed, Engine, EngineBuilder,
-    EngineConfig, MagnumPolicy, NodeGroupPatch, NodeGroupUpdate, Policy, RequestContext, Resize,
-    SealedSecrets, Upgrade,
+    EngineConfig, EngineHealth, MagnumPolicy, NodeGroupPatch, NodeGroupUpdate, Policy,
+    RequestContext, Resize, SealedSecrets, Upgrade,
 };
 pub use error::Error;
 pub use event::{Event, EventKind};
@@ -31,10 +36,11 @@ pub use id::{
     ClusterId, ClusterTemplateId, EngineId, MemberId, NodeGroupId, OperationId, ProjectId,
 };
 pub use model::{
-    Cluster, ClusterFacts, ClusterName, ClusterTemplate, KubeVersion, LabelMerge, Labels,
-    LoadBalancerSettings, Member, MemberPhase, MemberRef, NetworkPlan, NewCluster,
-    NewClusterTemplate, NewNodeGroup, NodeGroup, NodeGroupName, NodeGroupRole, NodeGroupSpec,
-    Problem, Problems, ServerType, Taint, TaintEffect, TemplateName, TemplateSpec,
+    Cluster, ClusterFacts, ClusterName, ClusterTemplate, Deprecation, FlavorSize, FlavorSizes,
+    KubeVersion, LabelMerge, Labels, LoadBalancerSettings, Member, MemberPhase, MemberRef,
+    NetworkPlan, NewCluster, NewClusterTemplate, NewNodeGroup, NewTemplateVersion, NodeGroup,
+    NodeGroupName, NodeGroupRole, NodeGroupSpec, OverrideRule, Overrides, Problem, Problems,
+    ServerType, Taint, TaintEffect, TemplateName, TemplateSpec,
 };
 pub use operation::{Lease, LockScope, OnBusy, Operation, OperationState, Outcome};
 pub use retry::Retry;

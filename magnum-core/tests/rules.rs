@@ -6,6 +6,9 @@
 )]
 
 mod bench_engine;
+mod citizen;
+mod credentials;
+mod governance;
 
 use std::time::Duration;
 

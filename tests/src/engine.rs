@@ -9,14 +9,14 @@ use magnum_certs::{Envelope, load_or_create_sealing_key};
 use magnum_core::EventKind;
 use magnum_core::store::SqliteStore;
 use magnum_core::{
-    Accepted, ClusterTemplate, Engine, EngineConfig, NewClusterTemplate, RequestContext,
-    TemplateName, TemplateSpec,
+    Accepted, ClusterTemplate, CredentialProvider, Engine, EngineConfig, NewClusterTemplate,
+    RequestContext, SealedSecrets, SecretStore, TemplateName, TemplateSpec,
 };
 use magnum_core::{Operation, Outcome};
 use magnum_driver_k8s_ironic::IronicDriver;
 use magnum_driver_k8s_nova::NovaDriver;
 use magnum_driver_kit::connector::HttpConnect;
-use magnum_driver_kit::{Access, BuiltinAddons, DriverConfig, PollIntervals};
+use magnum_driver_kit::{Access, BuiltinAddons, DriverConfig, PollIntervals, SessionSource};
 use magnum_heat::Session;
 use tokio::task::JoinHandle;
 use url::Url;
@@ -33,20 +33,42 @@ pub async fn open_engine(
     proxy: Url,
     polls: PollIntervals,
 ) -> Result<Engine, Failure> {
+    open_engine_with(folder, proxy, polls, |_| (Arc::new(session), None)).await
+}
+
+/// What drivers log in with, and what makes it, where something does.
+pub type Logins = (Arc<dyn SessionSource>, Option<Arc<dyn CredentialProvider>>);
+
+/// An engine on SQLite in `folder`, with both drivers and the logins that `logins` makes over the engine's secrets.
+///
+/// # Errors
+/// Where the store or the key cannot be opened.
+pub async fn open_engine_with(
+    folder: &Path,
+    proxy: Url,
+    polls: PollIntervals,
+    logins: impl FnOnce(Arc<dyn SecretStore>) -> Logins,
+) -> Result<Engine, Failure> {
+    let store = Arc::new(SqliteStore::open(folder.join("magnum.db")).await?);
+    let sealer = Arc::new(Envelope::new(load_or_create_sealing_key(
+        &folder.join("key"),
+    )?));
+    let (sessions, provider) = logins(Arc::new(SealedSecrets::new(store.clone(), sealer.clone())));
     let mut config = DriverConfig::new();
     config.access = Arc::new(Access::new(
         Arc::new(HttpConnect::new(proxy)),
         Arc::new(BuiltinAddons),
     ));
     config.polls = polls;
-    let sessions = Arc::new(session);
     let mut settings = EngineConfig::default();
     settings.lease = Duration::from_secs(5);
-    Ok(Engine::builder()
-        .store(Arc::new(SqliteStore::open(folder.join("magnum.db")).await?))
-        .sealer(Arc::new(Envelope::new(load_or_create_sealing_key(
-            &folder.join("key"),
-        )?)))
+    let mut builder = Engine::builder();
+    if let Some(provider) = provider {
+        builder = builder.credentials(provider);
+    }
+    Ok(builder
+        .store(store)
+        .sealer(sealer)
         .driver(Arc::new(NovaDriver::new(sessions.clone(), config.clone())))
         .driver(Arc::new(IronicDriver::new(sessions, config)))
         .config(settings)
@@ -111,17 +133,28 @@ impl Bench {
             cloud.polls.clone(),
         )
         .await?;
+        Ok(Self::with_engine(cloud, project, folder, engine))
+    }
+
+    /// Starts an engine that was opened elsewhere.
+    #[must_use]
+    pub fn with_engine(
+        cloud: TestCloud,
+        project: TestProject,
+        folder: tempfile::TempDir,
+        engine: Engine,
+    ) -> Self {
         let worker = tokio::spawn({
             let engine = engine.clone();
             async move { engine.run(std::future::pending()).await }
         });
-        Ok(Self {
+        Self {
             cloud,
             project,
             engine,
             folder,
             worker,
-        })
+        }
     }
 
     /// Publishes a template.

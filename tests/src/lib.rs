@@ -9,8 +9,8 @@ pub mod scenario;
 mod scenarios;
 
 pub use cloud::TestCloud;
-pub use engine::{Bench, open_engine, publish};
 pub use flaky::{Fate, FlakyProxy, Passage};
+pub use engine::{Bench, Logins, open_engine, open_engine_with, publish};
 pub use project::TestProject;
 
 /// Whatever ends a test early.

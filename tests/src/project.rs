@@ -14,6 +14,63 @@ use uuid::Uuid;
 
 use crate::{Failure, TestCloud};
 
+async fn default_domain(admin: &Session) -> Result<String, Failure> {
+    Ok(keystone::find_domain(admin, "Default").await?.id)
+}
+
+/// A user without any role, and its password.
+pub(crate) async fn new_user(
+    admin: &Session,
+    name: &str,
+) -> Result<(String, SecretString), Failure> {
+    let password = SecretString::from(Uuid::new_v4().to_string());
+    let user = admin
+        .send(keystone::CreateUser {
+            name: name.to_owned(),
+            domain: default_domain(admin).await?,
+            password: password.clone(),
+            default_project: None,
+            description: String::new(),
+        })
+        .await?;
+    Ok((user.id, password))
+}
+
+/// Makes the user an ordinary member of the project, and logs in.
+async fn member(
+    admin: &Session,
+    project: &str,
+    user: &str,
+    password: &SecretString,
+) -> Result<Session, Failure> {
+    for role in ["member", "load-balancer_member", "creator"] {
+        let role = keystone::find_role(admin, role).await?.id;
+        let (project, user) = (project.to_owned(), user.to_owned());
+        admin
+            .send(keystone::AssignRole {
+                project,
+                user,
+                role,
+            })
+            .await?;
+    }
+    login(admin, user, password, Scope::project(project)).await
+}
+
+/// A session of a user on the same cloud.
+pub(crate) async fn login(
+    admin: &Session,
+    user: &str,
+    password: &SecretString,
+    scope: Scope,
+) -> Result<Session, Failure> {
+    let auth = Auth::Password {
+        user: UserRef::Id(user.to_owned()),
+        password: password.clone(),
+    };
+    Ok(Session::connect(admin.cloud().clone().with_auth(auth, scope)).await?)
+}
+
 /// A project with one user, who has the roles of an ordinary member.
 #[derive(Debug)]
 pub struct TestProject {
@@ -40,54 +97,39 @@ impl TestProject {
     pub async fn create(cloud: &TestCloud, name: &str) -> Result<Self, Failure> {
         let admin = cloud.admin.clone();
         let name = format!("{name}-{}", &Uuid::new_v4().simple().to_string()[..8]);
-        let domain = keystone::find_domain(&admin, "Default").await?.id;
         let project = admin
             .send(keystone::CreateProject {
                 name: name.clone(),
-                domain: domain.clone(),
+                domain: default_domain(&admin).await?,
                 description: "project of one test".to_owned(),
             })
             .await?;
-        let password = SecretString::from(Uuid::new_v4().to_string());
-        let user = admin
-            .send(keystone::CreateUser {
-                name: name.clone(),
-                domain,
-                password: password.clone(),
-                default_project: None,
-                description: String::new(),
-            })
-            .await?;
-        for role in ["member", "load-balancer_member", "creator"] {
-            let role = keystone::find_role(&admin, role).await?.id;
-            let (project, user) = (project.id.clone(), user.id.clone());
-            admin
-                .send(keystone::AssignRole {
-                    project,
-                    user,
-                    role,
-                })
-                .await?;
-        }
-        let auth = Auth::Password {
-            user: UserRef::Id(user.id.clone()),
-            password: password.clone(),
-        };
-        let config = admin
-            .cloud()
-            .clone()
-            .with_auth(auth, Scope::project(&project.id));
-        let session = Session::connect(config).await?;
+        let (user, password) = new_user(&admin, &name).await?;
+        let session = member(&admin, &project.id, &user, &password).await?;
         Ok(Self {
-            caller: RequestContext::new(&project.id, &user.id),
+            caller: RequestContext::new(&project.id, &user),
             before: Inventory::take(&session).await?,
             id: project.id,
             name,
             session,
-            user: user.id,
+            user,
             password,
             admin,
         })
+    }
+
+    /// Deletes the user; a new member of the project is the caller from now on.
+    ///
+    /// # Errors
+    /// Those of Keystone.
+    pub async fn hand_over(&mut self) -> Result<(), Failure> {
+        let name = format!("{}-colleague", self.name);
+        let (user, password) = new_user(&self.admin, &name).await?;
+        self.session = member(&self.admin, &self.id, &user, &password).await?;
+        self.caller = RequestContext::new(&self.id, &user);
+        self.password = password;
+        let id = std::mem::replace(&mut self.user, user);
+        Ok(self.admin.send(keystone::DeleteUser { id }).await?)
     }
 
     /// Writes a `clouds.yaml` with the user's login as cloud `bench`, readable by its owner only.

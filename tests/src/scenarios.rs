@@ -16,6 +16,11 @@ macro_rules! scenarios {
         }
 
         #[tokio::test(flavor = "multi_thread")]
+        async fn ms_05_sm_06_a_cluster_survives_its_creators_departure() -> Result<(), $crate::Failure> {
+            $crate::scenario::creator_leaves($cloud().await?).await
+        }
+
+        #[tokio::test(flavor = "multi_thread")]
         async fn a_killed_engine_goes_on() -> Result<(), $crate::Failure> {
             let program = std::path::Path::new(env!("CARGO_BIN_EXE_engine-worker"));
             $crate::scenario::killed_engine_resumes($cloud().await?, program).await

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use tokio::sync::{Notify, watch};
 
 use crate::event::Event;
-use crate::id::{ClusterId, OperationId, ProjectId};
+use crate::id::{ClusterId, ClusterTemplateId, OperationId, ProjectId};
 use crate::model::{Cluster, ClusterTemplate};
 use crate::operation::{Lease, Operation};
 use crate::store::{
@@ -138,6 +138,14 @@ impl Store for Gate {
         self.inner.templates(visible, page).await
     }
 
+    async fn template_versions(
+        &self,
+        visible: &Visibility,
+        lineage: ClusterTemplateId,
+    ) -> Result<Vec<ClusterTemplate>, StoreError> {
+        self.inner.template_versions(visible, lineage).await
+    }
+
     async fn operation(
         &self,
         visible: &Visibility,
@@ -161,6 +169,15 @@ impl Store for Gate {
         limit: u32,
     ) -> Result<Vec<Event>, StoreError> {
         self.inner.events(visible, since, limit).await
+    }
+
+    async fn prune_events(
+        &self,
+        before: DateTime<Utc>,
+        up_to: u64,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        self.inner.prune_events(before, up_to, limit).await
     }
 
     async fn last_event(&self) -> Result<u64, StoreError> {

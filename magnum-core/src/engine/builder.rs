@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{Engine, EngineConfig, Inner, MagnumPolicy, Policy};
+use super::{Engine, EngineConfig, Inner, MagnumPolicy, Policy, Pulse};
 use crate::clock::{Clock, SystemClock};
+use crate::credential::CredentialProvider;
 use crate::driver::{ClusterDriver, DriverRegistry};
 use crate::engine::secrets::SealedSecrets;
 use crate::error::Error;
 use crate::id::EngineId;
-use crate::model::Problems;
+use crate::model::{FlavorSizes, Problems};
 use crate::operation::random_uuid;
 use crate::sealer::Sealer;
 use crate::secret_store::SecretStore;
@@ -21,6 +22,8 @@ pub struct EngineBuilder {
     store: Option<Arc<dyn Store>>,
     sealer: Option<Arc<dyn Sealer>>,
     secrets: Option<Arc<dyn SecretStore>>,
+    credentials: Option<Arc<dyn CredentialProvider>>,
+    flavors: Option<Arc<dyn FlavorSizes>>,
     clock: Arc<dyn Clock>,
     policy: Arc<dyn Policy>,
     config: EngineConfig,
@@ -35,6 +38,8 @@ impl EngineBuilder {
             store: None,
             sealer: None,
             secrets: None,
+            credentials: None,
+            flavors: None,
             clock: Arc::new(SystemClock),
             policy: Arc::new(MagnumPolicy),
             config: EngineConfig::default(),
@@ -59,6 +64,18 @@ impl EngineBuilder {
     /// Where clusters' secrets are kept; in the engine's store, sealed, where absent.
     pub fn secret_store(mut self, secrets: Arc<dyn SecretStore>) -> Self {
         self.secrets = Some(secrets);
+        self
+    }
+
+    /// What makes a credential of its own for every cluster; where absent drivers work with the login that the embedder gave them.
+    pub fn credentials(mut self, provider: Arc<dyn CredentialProvider>) -> Self {
+        self.credentials = Some(provider);
+        self
+    }
+
+    /// What says how large flavors are; needed where projects have limits of vCPUs or memory.
+    pub fn flavors(mut self, flavors: Arc<dyn FlavorSizes>) -> Self {
+        self.flavors = Some(flavors);
         self
     }
 
@@ -95,7 +112,18 @@ impl EngineBuilder {
         self
     }
 
-    /// The engine.
+    /// The engine, once the store answers and was written with the sealer's key: [`build`](Self::build) and
+    /// [`Engine::check_sealing_key`] in one, for a start that fails early.
+    ///
+    /// # Errors
+    /// Those of both.
+    pub async fn open(self) -> Result<Engine, Error> {
+        let engine = self.build()?;
+        engine.check_sealing_key().await?;
+        Ok(engine)
+    }
+
+    /// The engine. Neither store nor key is used yet; see [`open`](Self::open).
     ///
     /// # Errors
     /// [`Error::Invalid`] with everything that is missing or wrong.
@@ -104,6 +132,13 @@ impl EngineBuilder {
         if self.drivers.names().next().is_none() {
             let rule = "at least one must be given";
             self.problems.add("driver", "", rule);
+        }
+        for name in &self.config.disabled_drivers {
+            if self.drivers.by_name(name).is_err() {
+                let known = self.drivers.names().collect::<Vec<_>>().join(", ");
+                let rule = format!("there is no such driver; there are: {known}");
+                self.problems.add("disabled_drivers", name, rule);
+            }
         }
         let (Some(store), Some(sealer)) = (self.store.clone(), self.sealer.clone()) else {
             for (field, missing) in [
@@ -132,6 +167,9 @@ impl EngineBuilder {
             policy: self.policy,
             config: self.config,
             drivers: self.drivers,
+            credentials: self.credentials,
+            flavors: self.flavors,
+            pulse: Pulse::default(),
         })))
     }
 }

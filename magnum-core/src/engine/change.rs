@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::create::accepted;
 use super::understand::preview;
-use super::{Accepted, ChangeRequest, ClusterKey, Deed, Engine, RequestContext};
+use super::{Accepted, ChangeRequest, ClusterKey, Deed, Engine, RequestContext, telemetry};
 use crate::driver::{Change, ChangeKind, ClusterDriver, ClusterView};
 use crate::error::Error;
 use crate::id::OperationId;
@@ -14,7 +14,7 @@ use crate::operation::{
     Blocked, Draft, LockScope, OnBusy, OnDone, Operation, OperationState, Wanted, operation_id,
 };
 use crate::state::{Status, Verdict, verdict};
-use crate::store::{ClusterRecord, Guard, Quota, StoreError};
+use crate::store::{ClusterRecord, Guard, Quota, StoreError, Usage};
 
 /// How often a decision is made anew because the cluster changed under it.
 const TRIES: u32 = 50;
@@ -44,16 +44,21 @@ impl Engine {
     ) -> Result<Accepted, Error> {
         let key = cluster.into();
         let target = self.upgrade_target(cx, &request).await?;
-        let quota = self.quota_of(&cx.project_id).await?;
         for _ in 0..TRIES {
             let record = self.record(cx, &key).await?;
-            let (draft, id) = match self.decide(cx, record, &request, &target, &quota, on_busy)? {
-                Decision::Accept(draft, id) => (*draft, id),
-                Decision::Joined(accepted) => return Ok(*accepted),
-            };
+            let quota = self.quota_of(&record.view.cluster.project_id).await?;
+            let (mut draft, id) =
+                match self.decide(cx, record, &request, &target, &quota, on_busy)? {
+                    Decision::Accept(draft, id) => (*draft, id),
+                    Decision::Joined(accepted) => return Ok(*accepted),
+                };
+            self.keep_token(cx, &mut draft, id).await?;
             let accepted = accepted(&draft, id)?;
             match self.0.store.commit(draft.into_commit()).await {
-                Ok(_) => return Ok(accepted),
+                Ok(_) => {
+                    telemetry::accepted(accepted.operation.change.kind());
+                    return Ok(accepted);
+                }
                 Err(StoreError::Stale { .. } | StoreError::LeaseLost { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -105,6 +110,7 @@ impl Engine {
             Verdict::Refused => return Err(wrong_status(name, status, kind)),
         }
         let driver = self.driver_of(&draft.view)?;
+        self.learn_sizes(&mut draft.view);
         let meant = self.understand(&draft, &*driver, request, target, quota)?;
         self.claimed(&*driver, &meant.change, meant.control_plane)?;
         let view = preview(&draft.view, &meant);
@@ -112,13 +118,12 @@ impl Engine {
             driver.validate(&view, &meant.change)?;
         }
         let timeout = self.timeout(&*driver, &view, &meant.change);
-        if let Some(limit) = quota.nodes
-            && meant.more > 0
-        {
-            draft.guard(Guard::NodesAtMost {
+        if meant.more != Usage::default() {
+            self.sizes_known(&view, quota)?;
+            draft.guard(Guard::WithinQuota {
                 project,
                 more: meant.more,
-                limit,
+                quota: *quota,
             });
         }
         let operation = self.new_operation(
@@ -188,6 +193,9 @@ impl Engine {
         control_plane: bool,
     ) -> Result<(), Error> {
         let capability = change.needs(control_plane);
+        if *change == Change::RotateCredential && self.0.credentials.is_some() {
+            return Ok(());
+        }
         if driver.capabilities().has(capability) {
             return Ok(());
         }

@@ -1,6 +1,7 @@
 //! Who asks.
 
 use crate::id::ProjectId;
+use crate::secret::Secret;
 use crate::store::Visibility;
 
 /// Who asks, for which project. Every call of the engine takes one; where it comes from (a token, a session) is the embedder's affair.
@@ -15,6 +16,9 @@ pub struct RequestContext {
     pub roles: Vec<String>,
     /// The request's id, for logs and records.
     pub request_id: String,
+    /// The caller's token, for a [`CredentialProvider`](crate::CredentialProvider) that [needs](crate::CredentialProvider::needs_token) it.
+    /// Kept, sealed, only by requests that make or replace a credential, and only until it has been used.
+    pub token: Option<Secret>,
     /// Whether the caller is an operator of the cloud.
     pub is_admin: bool,
     /// Whether an operator wants to see and change the objects of all projects. Without [`is_admin`](Self::is_admin) it has no effect.
@@ -29,6 +33,7 @@ impl RequestContext {
             user_id: user_id.into(),
             roles: vec!["member".to_owned(), "reader".to_owned()],
             request_id: String::new(),
+            token: None,
             is_admin: false,
             all_projects: false,
         }
@@ -53,6 +58,13 @@ impl RequestContext {
     #[must_use]
     pub fn with_request_id(mut self, id: impl Into<String>) -> Self {
         self.request_id = id.into();
+        self
+    }
+
+    /// The same caller with its token.
+    #[must_use]
+    pub fn with_token(mut self, token: impl Into<Secret>) -> Self {
+        self.token = Some(token.into());
         self
     }
 

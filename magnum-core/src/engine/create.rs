@@ -3,24 +3,28 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::governance::governed;
 use super::request::{DEFAULT_MASTER, DEFAULT_WORKER};
-use super::{Accepted, Deed, Engine, RequestContext, rules};
+use super::{Accepted, Deed, Engine, RequestContext, rules, telemetry};
 use crate::driver::{Change, ChangeKind, ClusterDriver, ClusterView};
 use crate::error::Error;
+use crate::event::EventKind;
 use crate::id::{ClusterId, NodeGroupId};
 use crate::model::{
-    Cluster, ClusterFacts, ClusterTemplate, Labels, NetworkPlan, NewCluster, NodeGroup,
-    NodeGroupName, NodeGroupRole, NodeGroupSpec, Problems, TemplateSpec,
+    Cluster, ClusterFacts, Labels, NetworkPlan, NewCluster, NodeGroup, NodeGroupName,
+    NodeGroupRole, NodeGroupSpec, Problems, TemplateSpec,
 };
 use crate::operation::{Draft, OnBusy, OnDone, Wanted, random_uuid};
 use crate::state::{Health, Status};
-use crate::store::{Guard, StoreError, Write};
+use crate::store::{Guard, StoreError, Usage, Write};
 
 /// A cluster that could be accepted.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) view: ClusterView,
     pub(super) driver: Arc<dyn ClusterDriver>,
+    /// What the requester should know and that refuses nothing.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Engine {
@@ -67,15 +71,16 @@ impl Engine {
         {
             return self.first_answer(first, &new).await;
         }
-        let Prepared { view, driver } = self.prepare_create(cx, &new, &change).await?;
+        let Prepared {
+            view,
+            driver,
+            warnings,
+        } = self.prepare_create(cx, &new, &change).await?;
         let timeout = new
             .create_timeout
+            .or(self.0.config.create_timeout)
             .unwrap_or_else(|| driver.default_timeout(&view, &change));
-        let nodes: u64 = view
-            .node_groups
-            .iter()
-            .map(|g| u64::from(g.node_count))
-            .sum();
+        let more = demand_of(&view);
         let mut draft = Draft::birth(view, self.0.clock.now());
         draft.view.cluster.create_timeout = timeout;
         let operation = self.new_operation(
@@ -89,7 +94,11 @@ impl Engine {
         let id = operation.id;
         let in_free_scope = draft.accept(operation, OnBusy::Refuse).is_ok();
         debug_assert!(in_free_scope, "a new cluster has no other operation");
+        for text in warnings {
+            draft.tell(Some(id), EventKind::Warning { text });
+        }
         let quota = self.quota_of(&cx.project_id).await?;
+        self.sizes_known(&draft.view, &quota)?;
         let cluster = &draft.view.cluster;
         let (cluster_id, name) = (cluster.id, cluster.name.to_string());
         if let Some(key) = new.idempotency_key.clone() {
@@ -109,20 +118,18 @@ impl Engine {
             project: project.clone(),
             name,
         });
-        if let Some(limit) = quota.clusters {
-            let project = project.clone();
-            draft.guard(Guard::ClustersBelow { project, limit });
-        }
-        if let Some(limit) = quota.nodes {
-            draft.guard(Guard::NodesAtMost {
-                project,
-                more: nodes,
-                limit,
-            });
-        }
+        draft.guard(Guard::WithinQuota {
+            project,
+            more,
+            quota,
+        });
+        self.keep_token(cx, &mut draft, id).await?;
         let accepted = accepted(&draft, id)?;
         match self.0.store.commit(draft.into_commit()).await {
-            Ok(_) => Ok(accepted),
+            Ok(_) => {
+                telemetry::accepted(accepted.operation.change.kind());
+                Ok(accepted)
+            }
             Err(StoreError::KeyUsed { cluster }) => self.first_answer(cluster, &new).await,
             Err(error) => Err(error.into()),
         }
@@ -158,16 +165,20 @@ impl Engine {
     ) -> Result<Prepared, Error> {
         let template = self.find_template(cx, &new.template).await?;
         let mut problems = Problems::new();
+        let mut warnings = Vec::new();
+        governed(&template, new, &mut problems, &mut warnings);
         let spec = overlay(&template.spec, new);
         let driver = Arc::clone(self.0.drivers.for_template(&spec)?);
         let labels = Labels::over(&template.spec.labels, new.labels.as_ref(), new.merge_labels);
         problems.absorb(spec.validate());
         rules::control_plane(new.master_count, &spec, &mut problems);
         rules::driver_can(&*driver, &spec, &mut problems);
+        rules::allowed(&self.0.config, &*driver, &spec, &mut problems);
         let default = &self.0.config.default_kube_version;
         let kube_version = rules::kube_version(&spec.labels, default, &mut problems);
         // With wrong ranges the rest is still checked, on the default ones.
-        let network = NetworkPlan::from_labels(&spec.labels).unwrap_or_else(|others| {
+        let reserved = &self.0.config.reserved_ranges;
+        let network = NetworkPlan::avoiding(&spec.labels, reserved).unwrap_or_else(|others| {
             problems.absorb(Err(others));
             NetworkPlan::default()
         });
@@ -210,7 +221,11 @@ impl Engine {
         self.claimed(&*driver, change, false)?;
         problems.absorb(driver.validate(&view, change));
         problems.into_result()?;
-        Ok(Prepared { view, driver })
+        Ok(Prepared {
+            view,
+            driver,
+            warnings,
+        })
     }
 
     fn default_groups(
@@ -232,6 +247,7 @@ impl Engine {
             min_node_count: min,
             max_node_count: max,
             spec: NodeGroupSpec {
+                size: self.size_of(&cluster.project_id, flavor),
                 flavor: flavor.clone(),
                 image: spec.image.clone(),
                 server_type: spec.server_type,
@@ -265,26 +281,18 @@ impl Engine {
             ),
         ]
     }
+}
 
-    pub(super) async fn find_template(
-        &self,
-        cx: &RequestContext,
-        key: &str,
-    ) -> Result<ClusterTemplate, Error> {
-        let mut found = self.0.store.find_templates(&cx.visibility(), key).await?;
-        if found.iter().any(|t| t.project_id == cx.project_id) {
-            found.retain(|template| template.project_id == cx.project_id);
-        }
-        match found.len() {
-            0 => Err(Error::not_found("cluster template", key)),
-            1 => Ok(found.remove(0)),
-            _ => Err(Error::Ambiguous {
-                kind: "cluster template",
-                name: key.to_owned(),
-                ids: found.iter().map(|t| t.id.to_string()).collect(),
-            }),
-        }
-    }
+/// What a new cluster adds to its project.
+fn demand_of(view: &ClusterView) -> Usage {
+    let none = Usage {
+        clusters: 1,
+        node_groups: view.node_groups.len() as u64,
+        ..Usage::default()
+    };
+    view.node_groups.iter().fold(none, |sum, group| {
+        sum.and(Usage::of_nodes(group.node_count.into(), group.spec.size))
+    })
 }
 
 /// The template's values with the request's own choices.

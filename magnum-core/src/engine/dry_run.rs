@@ -15,7 +15,7 @@ impl Engine {
     /// # Errors
     /// As [`create_cluster`](Self::create_cluster), quotas and names aside.
     pub async fn plan_create(&self, cx: &RequestContext, new: &NewCluster) -> Result<Plan, Error> {
-        let Prepared { view, driver } = self.prepare_create(cx, new, &Change::Create).await?;
+        let Prepared { view, driver, .. } = self.prepare_create(cx, new, &Change::Create).await?;
         Ok(driver.plan(&view, &Change::Create))
     }
 
@@ -28,7 +28,7 @@ impl Engine {
         cx: &RequestContext,
         new: &NewCluster,
     ) -> Result<(), Error> {
-        let Prepared { view, driver } = self.prepare_create(cx, new, &Change::Create).await?;
+        let Prepared { view, driver, .. } = self.prepare_create(cx, new, &Change::Create).await?;
         Ok(driver.preflight(&view, &Change::Create).await?)
     }
 
@@ -102,6 +102,10 @@ impl Engine {
             .ok_or_else(|| Error::not_found("cluster", cluster.to_string()))?;
         self.demand(cx, Deed::ReadClusters, &record.view.cluster.project_id)?;
         let driver = self.driver_of(&record.view)?;
-        Ok(driver.leftovers(&record.view).await?)
+        let mut left = driver.leftovers(&record.view).await?;
+        if let Some(provider) = &self.0.credentials {
+            left.extend(provider.list(&record.view.cluster).await?);
+        }
+        Ok(left)
     }
 }

@@ -2,7 +2,7 @@
 
 use tokio::task::JoinSet;
 
-use super::Engine;
+use super::{Engine, telemetry};
 use crate::driver::{Capability, ClusterView};
 use crate::event::EventKind;
 use crate::id::{ClusterId, OperationId};
@@ -10,23 +10,45 @@ use crate::operation::Draft;
 use crate::state::Health;
 use crate::store::StoreError;
 
-/// How many clusters are looked at in one go.
-const AT_ONCE: u32 = 4;
-
 impl Engine {
-    /// Looks at some finished clusters whose time has come.
-    pub(super) async fn look_around(&self, tasks: &mut JoinSet<()>) {
+    /// Begins to look at finished clusters whose time has come, and says whether more of them may be waiting for a free place. They are
+    /// taken as a batch when half of the places are free, looked at side by side, and none waits for another.
+    pub(super) async fn look_around(&self, looks: &mut JoinSet<()>) -> bool {
+        let places = self.0.config.looks_at_once as usize;
+        let free = places.saturating_sub(looks.len());
+        if free == 0 || free * 2 < places {
+            return true;
+        }
         let now = self.0.clock.now();
         let again = now + self.0.config.slow_round;
-        match self.0.store.claim_looks(now, again, AT_ONCE).await {
+        let limit = u32::try_from(free).unwrap_or(u32::MAX);
+        match self.0.store.claim_looks(now, again, limit).await {
             Ok(clusters) => {
+                let full = clusters.len() == free;
                 for cluster in clusters {
                     let engine = self.clone();
-                    tasks.spawn(async move { engine.look(cluster).await });
+                    looks.spawn(async move { engine.timely_look(cluster).await });
                 }
+                full
             }
-            Err(error) => tracing::warn!(%error, "no clusters to look at could be read"),
+            Err(error) => {
+                tracing::warn!(%error, "no clusters to look at could be read");
+                false
+            }
         }
+    }
+
+    async fn timely_look(&self, cluster: ClusterId) {
+        let limit = self.0.config.look_timeout;
+        let result = tokio::select! {
+            biased;
+            () = self.look(cluster) => "done",
+            () = self.0.clock.sleep(limit) => {
+                tracing::warn!(%cluster, seconds = limit.as_secs(), "the look at a cluster took too long");
+                "timed_out"
+            }
+        };
+        telemetry::look(result);
     }
 
     async fn look(&self, cluster: ClusterId) {

@@ -6,7 +6,10 @@ mod change;
 mod config;
 mod context;
 mod create;
+mod credentials;
 mod dry_run;
+mod governance;
+mod health;
 mod looks;
 mod policy;
 mod port;
@@ -16,6 +19,7 @@ mod rules;
 mod run;
 mod secrets;
 mod step;
+mod telemetry;
 mod templates;
 mod understand;
 mod watch;
@@ -25,6 +29,8 @@ use std::sync::Arc;
 pub use builder::EngineBuilder;
 pub use config::EngineConfig;
 pub use context::RequestContext;
+pub use health::EngineHealth;
+pub(crate) use health::Pulse;
 pub use policy::{Deed, MagnumPolicy, Policy};
 pub use request::{
     Accepted, ChangeRequest, ClusterKey, ClusterTemplatePatch, NodeGroupPatch, NodeGroupUpdate,
@@ -33,10 +39,11 @@ pub use request::{
 pub use secrets::SealedSecrets;
 
 use crate::clock::Clock;
+use crate::credential::CredentialProvider;
 use crate::driver::DriverRegistry;
 use crate::error::Error;
 use crate::id::{EngineId, ProjectId};
-use crate::model::Cluster;
+use crate::model::{Cluster, FlavorSizes};
 use crate::sealer::Sealer;
 use crate::secret_store::SecretStore;
 use crate::store::{Store, Visibility};
@@ -51,6 +58,9 @@ pub(crate) struct Inner {
     pub(crate) policy: Arc<dyn Policy>,
     pub(crate) config: EngineConfig,
     pub(crate) drivers: DriverRegistry,
+    pub(crate) credentials: Option<Arc<dyn CredentialProvider>>,
+    pub(crate) flavors: Option<Arc<dyn FlavorSizes>>,
+    pub(crate) pulse: Pulse,
 }
 
 /// The engine. Clones share everything; several engines in one process, or on one database, do not disturb each other.

@@ -163,6 +163,9 @@ impl Engine {
         Ok(Quota {
             clusters: own.clusters.or(Some(config.max_clusters_per_project)),
             nodes: own.nodes.or(config.max_nodes_per_project),
+            node_groups: own.node_groups.or(config.max_node_groups_per_project),
+            vcpus: own.vcpus.or(config.max_vcpus_per_project),
+            ram_mib: own.ram_mib.or(config.max_ram_mib_per_project),
             node_groups_per_cluster: own
                 .node_groups_per_cluster
                 .or(config.max_node_groups_per_cluster),

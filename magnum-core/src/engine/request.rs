@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{ClusterId, NodeGroupId};
 use crate::model::{
-    Cluster, ClusterName, KubeVersion, MemberRef, NewNodeGroup, NodeGroup, Taint, TemplateName,
-    TemplateSpec,
+    Cluster, ClusterName, Deprecation, KubeVersion, MemberRef, NewNodeGroup, NodeGroup, Taint,
+    TemplateName, TemplateSpec,
 };
 use crate::operation::Operation;
 
@@ -228,9 +228,15 @@ pub struct ClusterTemplatePatch {
     /// Whether every project may use it; only an operator may say so.
     #[serde(default)]
     pub public: Option<bool>,
-    /// Whether it is left out of lists; only an operator may say so.
+    /// Whether it is left out of lists and looks absent to other projects; only an operator may say so.
     #[serde(default)]
     pub hidden: Option<bool>,
+    /// Deprecates it, or changes how.
+    #[serde(default)]
+    pub deprecation: Option<Deprecation>,
+    /// Takes a deprecation back.
+    #[serde(default)]
+    pub lift_deprecation: bool,
 }
 
 /// Any change of a living cluster, as a caller says it. The convenience methods of [`Engine`](super::Engine) make these.

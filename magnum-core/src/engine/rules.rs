@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::EngineConfig;
 use crate::driver::{Capability, ClusterDriver, ClusterView};
 use crate::error::Error;
 use crate::id::MemberId;
@@ -38,6 +39,30 @@ pub(super) fn driver_can(driver: &dyn ClusterDriver, spec: &TemplateSpec, proble
     if spec.floating_ip_enabled && !can.has(Capability::NodeFloatingIps) {
         let rule = format!("driver {name} does not support it");
         problems.add("floating_ip_enabled", true, rule);
+    }
+}
+
+/// What the operator allows of a template: its pod network and its driver.
+pub(super) fn allowed(
+    config: &EngineConfig,
+    driver: &dyn ClusterDriver,
+    spec: &TemplateSpec,
+    problems: &mut Problems,
+) {
+    if !config
+        .allowed_network_drivers
+        .contains(&spec.network_driver)
+    {
+        let all = config.allowed_network_drivers.join(", ");
+        let rule = format!("must be among those that are allowed here: {all}");
+        problems.add("network_driver", &spec.network_driver, rule);
+    }
+    if config
+        .disabled_drivers
+        .iter()
+        .any(|name| name == driver.name())
+    {
+        problems.add("driver", driver.name(), "is switched off for new clusters");
     }
 }
 

@@ -2,18 +2,19 @@
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
 use futures::FutureExt;
 use tracing::Instrument;
 
-use super::Engine;
+use super::credentials::Halt;
 use super::port::LeasedPort;
+use super::{Engine, telemetry};
 use crate::clock;
 use crate::driver::{
-    Advance, CauseKind, Change, ClusterDriver, ClusterView, DriverContext, DriverError,
+    Advance, Capability, Change, ClusterDriver, ClusterView, DriverContext, DriverError,
 };
 use crate::event::EventKind;
 use crate::operation::{Draft, Lease, Operation, StepResult};
@@ -22,7 +23,7 @@ use crate::store::{ClusterRecord, StoreError};
 
 /// The lease is another's now, or the operation has ended: nothing more may be done.
 #[derive(Debug)]
-struct Lost;
+pub(super) struct Lost;
 
 impl Engine {
     /// Works on a claimed operation until its next pause, keeping the lease alive meanwhile.
@@ -33,6 +34,8 @@ impl Engine {
             id = %operation.id,
             cluster = %operation.cluster,
             change = %operation.change.kind(),
+            project = %operation.project_id,
+            request = %operation.request_id,
             attempt = operation.attempts + 1,
         );
         let mut work = Box::pin(self.work(operation, lease)).instrument(span);
@@ -70,10 +73,17 @@ impl Engine {
     async fn work(&self, operation: Operation, lease: Lease) -> Result<(), Lost> {
         let mut leftovers = Vec::new();
         let again = operation.attempts > 0;
+        let (kind, accepted, was) = (
+            operation.change.kind(),
+            operation.created_at,
+            operation.outcome,
+        );
+        let began = self.0.clock.now();
         let result = match self.perform(&operation, lease, &mut leftovers).await {
-            Ok(result) => result,
-            Err(Lost) => return Err(Lost),
+            Ok(result) | Err(Halt::With(result)) => result,
+            Err(Halt::Lost) => return Err(Lost),
         };
+        let ended = Mutex::new(None);
         self.commit(lease, |draft| {
             if let Some(operation) = draft.operation_mut(lease.operation) {
                 operation.leftovers.clone_from(&leftovers);
@@ -87,8 +97,20 @@ impl Engine {
             let mut rng = clock::rng(&*self.0.clock);
             let pace = self.0.config.pace();
             draft.after_step(lease.operation, result.again(), &pace, &mut rng);
+            let outcome = draft.operation(lease.operation).and_then(|o| o.outcome);
+            *ended.lock().expect("no holder of this lock panics") = outcome;
         })
-        .await
+        .await?;
+        let now = self.0.clock.now();
+        let took =
+            |since: chrono::DateTime<chrono::Utc>| (now - since).to_std().unwrap_or_default();
+        telemetry::step(kind, result.name(), took(began));
+        let ended = ended.into_inner().expect("no holder of this lock panics");
+        if let Some(outcome) = ended.filter(|_| was != ended) {
+            telemetry::ended(kind, outcome, took(accepted));
+            tracing::info!(%outcome, "the operation ended");
+        }
+        Ok(())
     }
 
     /// Everything of a step that is not its decision.
@@ -97,31 +119,37 @@ impl Engine {
         operation: &Operation,
         lease: Lease,
         leftovers: &mut Vec<crate::driver::Leftover>,
-    ) -> Result<StepResult, Lost> {
+    ) -> Result<StepResult, Halt> {
         let record = match self.0.store.load(operation.cluster).await {
             Ok(Some(record)) => record,
-            Ok(None) => return Err(Lost),
-            Err(error) => return Ok(store_away(&error)),
+            Ok(None) => return Err(Halt::Lost),
+            Err(error) => return Ok(StepResult::later(error.to_string())),
         };
         let ours = |record: &ClusterRecord| {
             let mut all = record.operations.iter();
             all.find(|o| o.id == operation.id && o.fence == lease.fence)
                 .cloned()
         };
-        let operation = ours(&record).ok_or(Lost)?;
+        let operation = ours(&record).ok_or(Halt::Lost)?;
         if operation.superseded_by.is_some() {
             let pause = Duration::ZERO;
             return Ok(StepResult::Advanced(Advance::again(pause, "", 0, 0)));
         }
         let driver = match self.driver_of(&record.view) {
             Ok(driver) => driver,
-            Err(error) => return Ok(later(error.to_string())),
+            Err(error) => return Ok(StepResult::later(error.to_string())),
         };
+        self.provide_credential(&operation, lease, &record.view)
+            .await?;
         if !operation.preflight_passed {
             let look = driver.preflight(&record.view, &operation.change);
             match self.guarded(&*driver, look).await {
                 Ok(()) => {}
-                Err(result) => return Ok(result),
+                Err(result) => {
+                    self.after_refusal(&operation, lease, &record.view, &result)
+                        .await?;
+                    return Ok(result);
+                }
             }
         }
         if operation.attempts == 0 {
@@ -135,15 +163,24 @@ impl Engine {
             .await?;
         }
         let cx = self.driver_context(&operation, lease);
-        let step = driver.advance(&cx, &record.view, &operation.change);
-        let advance = match self.guarded(&*driver, step).await {
-            Ok(advance) => advance,
-            Err(result) => return Ok(result),
+        let engine_only = operation.change == Change::RotateCredential
+            && !driver.capabilities().has(Capability::RotateCredential);
+        let advance = if engine_only {
+            Advance::Done
+        } else {
+            let step = driver.advance(&cx, &record.view, &operation.change);
+            self.guarded(&*driver, step).await?
         };
-        if operation.change == Change::Delete && advance == Advance::Done {
-            match self.guarded(&*driver, driver.leftovers(&record.view)).await {
-                Ok(left) => *leftovers = left,
-                Err(result) => return Ok(result),
+        if advance == Advance::Done {
+            match operation.change {
+                Change::RotateCredential => self.retire_credentials(lease, &record.view).await?,
+                Change::Delete => {
+                    let look = driver.leftovers(&record.view);
+                    *leftovers = self.guarded(&*driver, look).await?;
+                    let more = self.withdraw_credentials(lease, &record.view).await?;
+                    leftovers.extend(more);
+                }
+                _ => {}
             }
             if let Err(error) = self.forget_secrets(operation.cluster).await {
                 return Ok(DriverError::from(error).into());
@@ -152,11 +189,51 @@ impl Engine {
         Ok(StepResult::Advanced(advance))
     }
 
+    /// A creation that ends before anything was made leaves no credential behind until its cluster is deleted (pitfall `P-25`).
+    async fn after_refusal(
+        &self,
+        operation: &Operation,
+        lease: Lease,
+        view: &ClusterView,
+        result: &StepResult,
+    ) -> Result<(), Halt> {
+        let ends = matches!(
+            result,
+            StepResult::Error {
+                retry: Retry::Never,
+                ..
+            }
+        );
+        let creates = matches!(operation.change, Change::Create | Change::Adopt { .. });
+        if !(ends && creates) || operation.attempts > 0 || self.0.credentials.is_none() {
+            return Ok(());
+        }
+        match self.withdraw_credentials(lease, view).await {
+            Err(Halt::Lost) => Err(Halt::Lost),
+            Err(Halt::With(why)) => {
+                // The deletion of the cluster will try again.
+                tracing::warn!(?why, "the credential of a refused creation was not removed");
+                Ok(())
+            }
+            Ok(_) => Ok(()),
+        }
+    }
+
     /// Runs a call of a driver so that neither a panic nor a hang of it reaches the engine.
     pub(super) async fn guarded<T>(
         &self,
         driver: &dyn ClusterDriver,
         call: impl Future<Output = Result<T, DriverError>> + Send,
+    ) -> Result<T, StepResult> {
+        let name = format!("driver {}", driver.name());
+        self.bounded(&name, call).await
+    }
+
+    /// Runs a call so that neither a panic nor a hang of it reaches the engine.
+    pub(super) async fn bounded<T, E: Into<StepResult>>(
+        &self,
+        who: &str,
+        call: impl Future<Output = Result<T, E>> + Send,
     ) -> Result<T, StepResult> {
         let limit = self.0.config.advance_timeout;
         tokio::select! {
@@ -164,11 +241,10 @@ impl Engine {
             done = AssertUnwindSafe(call).catch_unwind() => match done {
                 Ok(Ok(value)) => Ok(value),
                 Ok(Err(error)) => Err(error.into()),
-                Err(_) => Err(later(format!("driver {} panicked", driver.name()))),
+                Err(_) => Err(StepResult::later(format!("{who} panicked"))),
             },
-            () = self.0.clock.sleep(limit) => Err(later(format!(
-                "driver {} did not return within {} s",
-                driver.name(),
+            () = self.0.clock.sleep(limit) => Err(StepResult::later(format!(
+                "{who} did not return within {} s",
                 limit.as_secs()
             ))),
         }
@@ -289,16 +365,4 @@ impl Engine {
         self.0.store.commit(draft.into_commit()).await?;
         Ok(())
     }
-}
-
-const fn later(sentence: String) -> StepResult {
-    StepResult::Error {
-        sentence,
-        retry: Retry::Later,
-        kind: CauseKind::Unknown,
-    }
-}
-
-fn store_away(error: &StoreError) -> StepResult {
-    later(error.to_string())
 }

@@ -1,6 +1,7 @@
 //! What a request means for one cluster.
 
 use super::change::UpgradeTarget;
+use super::governance::governed_group;
 use super::request::{DEFAULT_MASTER, DEFAULT_WORKER, names_group};
 use super::{ChangeRequest, Engine, Upgrade, rules};
 use crate::driver::{Change, ClusterDriver, ClusterView};
@@ -11,7 +12,7 @@ use crate::model::{
 };
 use crate::operation::{Draft, OnDone, Wanted, random_uuid};
 use crate::state::Status;
-use crate::store::Quota;
+use crate::store::{Quota, Usage};
 
 /// A request that was understood: what the driver will be asked, and what goes with it.
 #[derive(Debug)]
@@ -20,8 +21,8 @@ pub(super) struct Meant {
     pub(super) wanted: Wanted,
     pub(super) on_done: OnDone,
     pub(super) control_plane: bool,
-    /// How many more nodes there will be.
-    pub(super) more: u64,
+    /// What there will be more of.
+    pub(super) more: Usage,
 }
 
 impl Engine {
@@ -41,7 +42,7 @@ impl Engine {
             wanted: Wanted::default(),
             on_done: OnDone::default(),
             control_plane: false,
-            more: 0,
+            more: Usage::default(),
         };
         let meant = match request {
             ChangeRequest::RetryCreate => plain(Change::Create),
@@ -57,6 +58,13 @@ impl Engine {
                 if control_plane {
                     rules::control_plane(resize.node_count, &view.cluster.spec, &mut problems);
                 }
+                let field = if control_plane {
+                    "master_count"
+                } else {
+                    "node_count"
+                };
+                let overrides = &view.cluster.spec.overrides;
+                overrides.check(field, resize.node_count, None, &mut problems);
                 let (min, max) = (group.min_node_count, group.max_node_count);
                 rules::counts(resize.node_count, min, max, &mut problems);
                 let others: u32 = others(view, group.id);
@@ -71,7 +79,10 @@ impl Engine {
                     problems.add("nodes_to_remove", remove.len(), rule);
                 }
                 Meant {
-                    more: u64::from(resize.node_count.saturating_sub(group.node_count)),
+                    more: Usage::of_nodes(
+                        resize.node_count.saturating_sub(group.node_count).into(),
+                        group.spec.size,
+                    ),
                     control_plane,
                     ..plain(Change::Resize {
                         node_group: group.id,
@@ -93,7 +104,10 @@ impl Engine {
             ChangeRequest::CreateNodeGroup(new) => {
                 let group = self.new_group(draft, driver, new, quota, &mut problems)?;
                 Meant {
-                    more: u64::from(group.node_count),
+                    more: Usage {
+                        node_groups: 1,
+                        ..Usage::of_nodes(group.node_count.into(), group.spec.size)
+                    },
                     wanted: Wanted {
                         node_group: Some(Box::new(group.clone())),
                         previous: None,
@@ -184,6 +198,13 @@ impl Engine {
         rules::server_type(driver, view, server_type)?;
         let own = &cluster.labels.effective;
         let labels = Labels::over(own, new.labels.as_ref(), new.merge_labels);
+        governed_group(&cluster.spec, new, problems);
+        let rules = &cluster.spec.overrides;
+        rules.check_labels(&labels.effective, own, problems);
+        let flavor = new
+            .flavor
+            .clone()
+            .unwrap_or_else(|| cluster.spec.flavor.clone());
         let now = self.0.clock.now();
         Ok(NodeGroup {
             id: NodeGroupId::from_uuid(random_uuid(&*self.0.clock)),
@@ -195,10 +216,8 @@ impl Engine {
             min_node_count: min,
             max_node_count: max,
             spec: NodeGroupSpec {
-                flavor: new
-                    .flavor
-                    .clone()
-                    .unwrap_or_else(|| cluster.spec.flavor.clone()),
+                size: self.size_of(&cluster.project_id, &flavor),
+                flavor,
                 image: new
                     .image
                     .clone()
@@ -326,6 +345,10 @@ fn upgrade_of(
         }
         _ => rules::version_step(&cluster.kube_version, &to, problems),
     }
+    if let Some(image) = &upgrade.image {
+        let own = Some(cluster.spec.image.as_str());
+        cluster.spec.overrides.check("image", image, own, problems);
+    }
     if upgrade.template.is_none() && upgrade.kube_version.is_none() && upgrade.image.is_none() {
         problems.add("upgrade", "", "must name a template, a version or an image");
     }
@@ -339,7 +362,7 @@ fn upgrade_of(
             template_id: target.template,
         },
         wanted: Wanted::default(),
-        more: 0,
+        more: Usage::default(),
         change: Change::Upgrade {
             to,
             image,

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{Labels, Problems, TemplateName};
+use super::{Labels, Overrides, Problems, TemplateName};
 use crate::id::{ClusterTemplateId, ProjectId};
 
 /// What kind of machine nodes are.
@@ -74,6 +74,9 @@ pub struct TemplateSpec {
     pub docker_volume_size: Option<u32>,
     /// Everything else.
     pub labels: Labels,
+    /// Which of these values users may set otherwise.
+    #[serde(default, skip_serializing_if = "Overrides::is_empty")]
+    pub overrides: Overrides,
 }
 
 impl TemplateSpec {
@@ -100,6 +103,7 @@ impl TemplateSpec {
             floating_ip_enabled: false,
             docker_volume_size: None,
             labels: Labels::new(),
+            overrides: Overrides::new(),
         }
     }
 
@@ -137,6 +141,7 @@ impl TemplateSpec {
         if self.server_type == ServerType::BareMetal && self.fixed_network.is_none() {
             problems.add("fixed_network", "", "must be given for bare metal");
         }
+        problems.absorb(self.overrides.validate());
         problems.into_result()
     }
 }
@@ -158,10 +163,71 @@ pub struct ClusterTemplate {
     pub hidden: bool,
     /// What a cluster made from it looks like.
     pub spec: TemplateSpec,
+    /// The first template of its lineage; none where it is the first itself. See [`lineage`](Self::lineage).
+    #[serde(default)]
+    pub first_version: Option<ClusterTemplateId>,
+    /// Its number in the lineage, from 1.
+    #[serde(default = "first")]
+    pub version: u32,
+    /// A word for this version, such as `2026-q4`; unique in the lineage, never moved.
+    #[serde(default)]
+    pub version_tag: Option<String>,
+    /// Whether, and for what, it should not be used any more.
+    #[serde(default)]
+    pub deprecation: Option<Deprecation>,
+    /// Counts its changes.
+    #[serde(default)]
+    pub revision: u64,
     /// When it was made.
     pub created_at: DateTime<Utc>,
     /// When it last changed.
     pub updated_at: DateTime<Utc>,
+}
+
+const fn first() -> u32 {
+    1
+}
+
+impl ClusterTemplate {
+    /// The id that all versions of one template share: that of the first.
+    #[must_use]
+    pub fn lineage(&self) -> ClusterTemplateId {
+        self.first_version.unwrap_or(self.id)
+    }
+
+    /// Whether a text names this version: its tag, or its number as `v3`.
+    #[must_use]
+    pub fn has_version(&self, text: &str) -> bool {
+        self.version_tag.as_deref() == Some(text) || format!("v{}", self.version) == text
+    }
+}
+
+/// That a template should not be used for new clusters. Clusters made from it live on unchanged.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deprecation {
+    /// Why, in a sentence for users.
+    pub message: String,
+    /// The template to use instead.
+    #[serde(default)]
+    pub successor: Option<ClusterTemplateId>,
+    /// Whether new clusters are refused; where not, they are made with a warning.
+    #[serde(default)]
+    pub closed: bool,
+}
+
+/// What a caller says to publish another version of a template. Name, owner and visibility stay those of the latest version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewTemplateVersion {
+    /// What clusters made from it look like.
+    pub spec: TemplateSpec,
+    /// A word for it, of 1 to 63 letters, digits, `-`, `_` and `.`, and not of the form `v3`.
+    #[serde(default)]
+    pub tag: Option<String>,
+    /// Deprecates the version before in the same step, with this message and the new one as its successor.
+    #[serde(default)]
+    pub deprecate_previous: Option<String>,
 }
 
 /// What a caller says to make a template.

@@ -2,22 +2,27 @@
 
 mod cluster;
 mod cluster_template;
+mod flavor;
 mod labels;
 mod member;
 mod name;
 mod network;
 mod node_group;
+mod overrides;
 mod problems;
 mod version;
 
 pub use cluster::{Cluster, ClusterFacts, NewCluster};
 pub use cluster_template::{
-    ClusterTemplate, LoadBalancerSettings, NewClusterTemplate, ServerType, TemplateSpec,
+    ClusterTemplate, Deprecation, LoadBalancerSettings, NewClusterTemplate, NewTemplateVersion,
+    ServerType, TemplateSpec,
 };
+pub use flavor::{FlavorSize, FlavorSizes};
 pub use labels::{LabelMerge, Labels};
 pub use member::{Member, MemberPhase, MemberRef};
 pub use name::{ClusterName, NodeGroupName, TemplateName};
 pub use network::NetworkPlan;
 pub use node_group::{NewNodeGroup, NodeGroup, NodeGroupRole, NodeGroupSpec, Taint, TaintEffect};
+pub use overrides::{OverrideRule, Overrides};
 pub use problems::{Problem, Problems};
 pub use version::KubeVersion;

@@ -62,6 +62,56 @@ impl NetworkPlan {
         Ok(plan)
     }
 
+    /// As [`from_labels`](Self::from_labels), with no range overlapping one of `reserved`. A range that labels name and that does is refused,
+    /// with a free one in the text; a default one is moved to a free range of the same size in the private address space of RFC 1918.
+    ///
+    /// # Errors
+    /// As [`from_labels`](Self::from_labels), and where no free range is left.
+    pub fn avoiding(labels: &Labels, reserved: &[IpNet]) -> Result<Self, Problems> {
+        let mut plan = Self::from_labels(labels)?;
+        let mut problems = Problems::new();
+        let named = [
+            labels.get(Self::NODES_LABEL).is_some(),
+            Self::PODS_LABELS
+                .iter()
+                .any(|key| labels.get(key).is_some()),
+            labels.get(Self::SERVICES_LABEL).is_some(),
+        ];
+        for (index, field) in ["nodes range", "pods range", "services range"]
+            .into_iter()
+            .enumerate()
+        {
+            let own = plan.all()[index];
+            let Some(taken) = reserved.iter().find(|range| overlap(range, &own)) else {
+                continue;
+            };
+            let others = plan.all().into_iter().enumerate();
+            let others = others.filter(|(other, _)| *other != index).map(|(_, o)| o);
+            let used: Vec<IpNet> = others.chain(reserved.iter().copied()).collect();
+            match (free_range(own.prefix_len(), &used), named[index]) {
+                (Some(free), false) => *plan.all_mut()[index] = free,
+                (free, _) => {
+                    let hint = free.map_or_else(
+                        || "no private range of this size is free".to_owned(),
+                        |free| format!("{free} is free"),
+                    );
+                    let rule = format!("must not overlap the reserved range {taken}; {hint}");
+                    problems.add(field, own, rule);
+                }
+            }
+        }
+        problems.into_result()?;
+        Ok(plan)
+    }
+
+    const fn all(&self) -> [IpNet; 3] {
+        [self.nodes, self.pods, self.services]
+    }
+
+    fn all_mut(&mut self) -> [&mut IpNet; 3] {
+        [&mut self.nodes, &mut self.pods, &mut self.services]
+    }
+
     /// Checks the three ranges against each other and against `others` (each with the name under which it is reported).
     ///
     /// # Errors
@@ -76,7 +126,7 @@ impl NetworkPlan {
         let mut problems = Problems::new();
         for (index, (name, range)) in ranges.iter().enumerate() {
             for (other_name, other) in &ranges[index + 1..] {
-                if range.contains(&other.network()) || other.contains(&range.network()) {
+                if overlap(range, other) {
                     problems.add(
                         format!("{name} range"),
                         range,
@@ -87,6 +137,42 @@ impl NetworkPlan {
         }
         problems.into_result()
     }
+}
+
+fn overlap(one: &IpNet, other: &IpNet) -> bool {
+    one.contains(&other.network()) || other.contains(&one.network())
+}
+
+/// The first range with this prefix in the private address space that overlaps none of `used`.
+fn free_range(prefix: u8, used: &[IpNet]) -> Option<IpNet> {
+    const PRIVATE: [([u8; 4], u8); 3] = [
+        ([10, 0, 0, 0], 8),
+        ([172, 16, 0, 0], 12),
+        ([192, 168, 0, 0], 16),
+    ];
+    for (network, length) in PRIVATE {
+        if prefix < length || prefix > 32 {
+            continue;
+        }
+        let size = 1u64 << (32 - prefix);
+        let start = u64::from(u32::from_be_bytes(network));
+        let end = start + (1u64 << (32 - length));
+        let mut at = start;
+        while at < end {
+            let address = std::net::Ipv4Addr::from(u32::try_from(at).ok()?);
+            let range = IpNet::new(address.into(), prefix).ok()?;
+            let Some(taken) = used.iter().find(|taken| overlap(taken, &range)) else {
+                return Some(range);
+            };
+            // On to the first place behind the one that is in the way.
+            let behind = match taken.broadcast() {
+                std::net::IpAddr::V4(last) => u64::from(u32::from(last)) + 1,
+                std::net::IpAddr::V6(_) => at + size,
+            };
+            at = behind.max(at + 1).div_ceil(size) * size;
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -106,5 +192,29 @@ mod tests {
         );
         assert!(read("").is_ok());
         assert!(read("fixed_subnet_cidr=10.0.0.1/33").is_err());
+    }
+
+    #[test]
+    fn nl_06_no_range_overlaps_a_reserved_one() {
+        let ranges = |texts: &[&str]| -> Vec<IpNet> {
+            texts.iter().map(|text| text.parse().unwrap()).collect()
+        };
+        let plan = |labels: &str, reserved: &[&str]| {
+            NetworkPlan::avoiding(&labels.parse().unwrap(), &ranges(reserved))
+        };
+        assert_eq!(plan("", &[]).unwrap(), NetworkPlan::default());
+        let moved = plan("", &["10.0.0.0/16", "10.100.7.0/24"]).unwrap();
+        assert_eq!(moved.nodes.to_string(), "10.1.0.0/24");
+        assert_eq!(moved.pods.to_string(), "10.2.0.0/16");
+        assert_eq!(moved.services, NetworkPlan::default().services);
+        moved.check_overlaps(&[]).unwrap();
+        let elsewhere = plan("", &["10.0.0.0/8"]).unwrap();
+        assert_eq!(elsewhere.nodes.to_string(), "172.16.0.0/24");
+        assert!(elsewhere.pods.to_string().starts_with("172."));
+        let error = plan("pods_network_cidr=10.9.0.0/16", &["10.0.0.0/8"]).unwrap_err();
+        assert_eq!(error.len(), 1, "{error}");
+        assert!(error.to_string().contains("is free"), "{error}");
+        let all = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"];
+        assert_eq!(plan("", &all).unwrap_err().len(), 3);
     }
 }

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::{Labels, Member, NodeGroupName, ServerType};
+use super::{FlavorSize, Labels, Member, NodeGroupName, ServerType};
 use crate::id::{ClusterId, NodeGroupId};
 use crate::state::Status;
 
@@ -61,6 +61,9 @@ pub struct NodeGroupSpec {
     pub flavor: String,
     /// Image, by name or id.
     pub image: String,
+    /// What one node has, where the flavor's size was known at acceptance.
+    #[serde(default)]
+    pub size: Option<FlavorSize>,
     /// Virtual machines or bare metal.
     pub server_type: ServerType,
     /// The labels in force for the group.

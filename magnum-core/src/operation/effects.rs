@@ -17,6 +17,11 @@ pub(super) const fn action_of(kind: ChangeKind) -> Action {
     }
 }
 
+/// The memo that keeps the requester's token for an operation that makes or replaces a credential.
+pub(crate) fn token_memo(operation: OperationId) -> String {
+    format!("token/{operation}")
+}
+
 impl Draft {
     /// Ends an operation, with all that follows: statuses, wanted state, the next in the queue.
     pub(crate) fn finish(&mut self, id: OperationId, outcome: Outcome, causes: Vec<Cause>) {
@@ -62,6 +67,15 @@ impl Draft {
             operation.causes.clone_from(&causes);
         }
         self.release(id);
+        if matches!(
+            change,
+            ChangeKind::Create | ChangeKind::Adopt | ChangeKind::RotateCredential
+        ) {
+            self.write(Write::RemoveMemo {
+                cluster: self.cluster_id(),
+                key: token_memo(id),
+            });
+        }
         if recovered {
             self.tell(Some(id), EventKind::OperationRecovered { change });
         } else if !told {

@@ -10,6 +10,7 @@ mod step;
 
 pub(crate) use accept::Blocked;
 pub(crate) use draft::{Draft, operation_id, random_uuid};
+pub(crate) use effects::token_memo;
 pub use record::{Lease, OnBusy, Operation, OperationState, Outcome};
 pub(crate) use record::{OnDone, Wanted};
 pub use scope::LockScope;

@@ -7,6 +7,7 @@ use rand::Rng;
 use super::accept::cancelled;
 use super::backoff::pause;
 use super::{Draft, OperationState, Outcome};
+use crate::credential::CredentialError;
 use crate::driver::{Advance, Cause, CauseKind, Change, DriverError, Failure};
 use crate::event::EventKind;
 use crate::id::OperationId;
@@ -52,6 +53,43 @@ impl StepResult {
                 retry: *retry,
                 kind: *kind,
             },
+        }
+    }
+}
+
+impl StepResult {
+    /// An error that is tried again.
+    pub(crate) const fn later(sentence: String) -> Self {
+        Self::Error {
+            sentence,
+            retry: Retry::Later,
+            kind: CauseKind::Unknown,
+        }
+    }
+}
+
+impl StepResult {
+    /// Its name in measurements.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Advanced(Advance::Done) => "done",
+            Self::Advanced(Advance::Again { .. }) => "again",
+            Self::Advanced(Advance::Failed(_)) => "failed",
+            Self::Error { .. } => "error",
+        }
+    }
+}
+
+impl From<CredentialError> for StepResult {
+    fn from(error: CredentialError) -> Self {
+        let kind = match &error {
+            CredentialError::Refused { .. } => CauseKind::Policy,
+            _ => CauseKind::Unknown,
+        };
+        Self::Error {
+            sentence: error.to_string(),
+            retry: error.retry(),
+            kind,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::Quota;
+use super::{Quota, Usage};
 use crate::event::EventKind;
 use crate::id::{ClusterId, ClusterTemplateId, NodeGroupId, OperationId, ProjectId};
 use crate::model::{Cluster, ClusterTemplate, NodeGroup};
@@ -34,21 +34,15 @@ pub enum Guard {
         /// The name.
         name: String,
     },
-    /// The project has fewer living clusters than this. Else [`StoreError::QuotaReached`](super::StoreError::QuotaReached).
-    ClustersBelow {
+    /// With what is added the project stays within its limits; what is not added is not looked at. Else
+    /// [`StoreError::QuotaReached`](super::StoreError::QuotaReached).
+    WithinQuota {
         /// The project.
         project: ProjectId,
-        /// The limit.
-        limit: u64,
-    },
-    /// With `more` nodes the project has at most this many. Else [`StoreError::QuotaReached`](super::StoreError::QuotaReached).
-    NodesAtMost {
-        /// The project.
-        project: ProjectId,
-        /// How many are added.
-        more: u64,
-        /// The limit.
-        limit: u64,
+        /// What is added.
+        more: Usage,
+        /// The limits.
+        quota: Quota,
     },
     /// No request with this key came before. Else [`StoreError::KeyUsed`](super::StoreError::KeyUsed).
     KeyUnused {
@@ -56,6 +50,13 @@ pub enum Guard {
         project: ProjectId,
         /// The key.
         key: String,
+    },
+    /// The template has this revision; it gets the next one. Else [`StoreError::TemplateStale`](super::StoreError::TemplateStale).
+    TemplateRevision {
+        /// The template.
+        template: ClusterTemplateId,
+        /// The revision at the reading.
+        revision: u64,
     },
     /// No living cluster uses the template. Else [`StoreError::TemplateInUse`](super::StoreError::TemplateInUse).
     TemplateUnused(ClusterTemplateId),
@@ -93,7 +94,7 @@ pub enum Write {
     },
     /// Removes all memos and secrets of a cluster.
     Purge(ClusterId),
-    /// Puts a template.
+    /// Puts a template, with the revision that it says.
     Template(Box<ClusterTemplate>),
     /// Removes a template.
     RemoveTemplate(ClusterTemplateId),

@@ -1,6 +1,6 @@
 //! Why a store did not do what was asked.
 
-use crate::id::{ClusterId, OperationId};
+use crate::id::{ClusterId, ClusterTemplateId, OperationId};
 use crate::retry::Retry;
 
 /// Why a store did not do what was asked. Nothing was written then.
@@ -21,6 +21,12 @@ pub enum StoreError {
     Stale {
         /// The cluster.
         cluster: ClusterId,
+    },
+    /// The template has changed since it was read: read and decide again.
+    #[error("cluster template {template} has changed since it was read")]
+    TemplateStale {
+        /// The template.
+        template: ClusterTemplateId,
     },
     /// Another engine has the operation, or it has ended.
     #[error("operation {operation} is no longer this engine's")]
@@ -89,7 +95,9 @@ impl StoreError {
     #[must_use]
     pub const fn retry(&self) -> Retry {
         match self {
-            Self::Unavailable { .. } | Self::Stale { .. } => Retry::Later,
+            Self::Unavailable { .. } | Self::Stale { .. } | Self::TemplateStale { .. } => {
+                Retry::Later
+            }
             _ => Retry::Never,
         }
     }

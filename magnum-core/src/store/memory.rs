@@ -1,6 +1,6 @@
 //! A store in memory: for tests, and for embedders that need nothing durable.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
@@ -33,7 +33,8 @@ struct Rows {
     groups: BTreeMap<NodeGroupId, NodeGroup>,
     operations: BTreeMap<OperationId, Operation>,
     templates: BTreeMap<ClusterTemplateId, ClusterTemplate>,
-    events: Vec<Event>,
+    events: VecDeque<Event>,
+    last_event: u64,
     memos: HashMap<(ClusterId, String), Vec<u8>>,
     secrets: BTreeMap<(ClusterId, String), Vec<u8>>,
     keys: HashMap<(ProjectId, String), ClusterId>,
@@ -92,14 +93,19 @@ impl Rows {
     fn usage(&self, project: &ProjectId) -> Usage {
         let visible = Visibility::Project(project.clone());
         let living: Vec<_> = self.living(&visible).map(|cluster| cluster.id).collect();
-        let nodes = self.groups.values();
-        Usage {
+        let groups = self.groups.values();
+        let groups = groups.filter(|group| living.contains(&group.cluster_id));
+        let none = Usage {
             clusters: living.len() as u64,
-            nodes: nodes
-                .filter(|group| living.contains(&group.cluster_id))
-                .map(|group| u64::from(group.node_count))
-                .sum(),
-        }
+            ..Usage::default()
+        };
+        groups.fold(none, |sum, group| {
+            let nodes = Usage::of_nodes(group.node_count.into(), group.spec.size);
+            sum.and(nodes).and(Usage {
+                node_groups: 1,
+                ..Usage::default()
+            })
+        })
     }
 
     fn check(&self, guard: &Guard) -> Result<(), StoreError> {
@@ -122,15 +128,17 @@ impl Rows {
                 }
                 Ok(())
             }
-            Guard::ClustersBelow { project, limit } => {
-                let used = self.usage(project).clusters;
-                within("clusters", used, 1, *limit)
-            }
-            Guard::NodesAtMost {
+            Guard::WithinQuota {
                 project,
                 more,
-                limit,
-            } => within("nodes", self.usage(project).nodes, *more, *limit),
+                quota,
+            } => self.usage(project).with(more, quota),
+            Guard::TemplateRevision { template, revision } => match self.templates.get(template) {
+                Some(row) if row.revision == *revision => Ok(()),
+                _ => Err(StoreError::TemplateStale {
+                    template: *template,
+                }),
+            },
             Guard::KeyUnused { project, key } => {
                 match self.keys.get(&(project.clone(), key.clone())) {
                     Some(cluster) => Err(StoreError::KeyUsed { cluster: *cluster }),
@@ -199,23 +207,6 @@ impl Rows {
     }
 }
 
-/// Whether `more` fits between what is used and the limit.
-pub(super) fn within(
-    resource: &'static str,
-    used: u64,
-    more: u64,
-    limit: u64,
-) -> Result<(), StoreError> {
-    if used.saturating_add(more) > limit {
-        return Err(StoreError::QuotaReached {
-            resource,
-            used,
-            limit,
-        });
-    }
-    Ok(())
-}
-
 fn paged<T: Clone>(items: impl Iterator<Item = T>, page: &Page, id: impl Fn(&T) -> Uuid) -> Vec<T> {
     items
         .filter(|item| page.after.is_none_or(|after| id(item) > after))
@@ -238,14 +229,20 @@ impl Store for MemoryStore {
             {
                 row.revision += 1;
             }
+            if let Guard::TemplateRevision { template, .. } = guard
+                && let Some(row) = rows.templates.get_mut(template)
+            {
+                row.revision += 1;
+            }
         }
         for write in commit.writes {
             rows.write(write);
         }
         let mut last_event = 0;
         for event in commit.events {
-            last_event = rows.events.len() as u64 + 1;
-            rows.events.push(Event {
+            rows.last_event += 1;
+            last_event = rows.last_event;
+            rows.events.push_back(Event {
                 seq: last_event,
                 at: event.at,
                 project_id: event.project_id,
@@ -417,6 +414,19 @@ impl Store for MemoryStore {
         Ok(paged(all.cloned(), page, |t| t.id.as_uuid()))
     }
 
+    async fn template_versions(
+        &self,
+        visible: &Visibility,
+        lineage: ClusterTemplateId,
+    ) -> Result<Vec<ClusterTemplate>, StoreError> {
+        let rows = self.rows();
+        let own = rows.templates.values().filter(|t| t.lineage() == lineage);
+        let seen = own.filter(|t| t.public || visible.shows(&t.project_id));
+        let mut versions: Vec<_> = seen.cloned().collect();
+        versions.sort_by_key(|template| template.version);
+        Ok(versions)
+    }
+
     async fn operation(
         &self,
         visible: &Visibility,
@@ -454,17 +464,34 @@ impl Store for MemoryStore {
         limit: u32,
     ) -> Result<Vec<Event>, StoreError> {
         let rows = self.rows();
-        let start = usize::try_from(since).unwrap_or(usize::MAX);
-        let later = rows.events.get(start..).unwrap_or_default().iter();
-        Ok(later
+        let start = rows.events.partition_point(|event| event.seq <= since);
+        Ok(rows
+            .events
+            .range(start..)
             .filter(|event| visible.shows(&event.project_id))
             .take(limit as usize)
             .cloned()
             .collect())
     }
 
+    async fn prune_events(
+        &self,
+        before: DateTime<Utc>,
+        up_to: u64,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        let mut rows = self.rows();
+        let mut seen = 0;
+        let had = rows.events.len();
+        rows.events.retain(|event| {
+            seen += 1;
+            seen > limit || !(event.at < before || event.seq <= up_to)
+        });
+        Ok((had - rows.events.len()) as u64)
+    }
+
     async fn last_event(&self) -> Result<u64, StoreError> {
-        Ok(self.rows().events.len() as u64)
+        Ok(self.rows().last_event)
     }
 
     async fn memo(&self, cluster: ClusterId, key: &str) -> Result<Option<Vec<u8>>, StoreError> {

@@ -28,7 +28,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use crate::event::Event;
-use crate::id::{ClusterId, OperationId, ProjectId};
+use crate::id::{ClusterId, ClusterTemplateId, OperationId, ProjectId};
 use crate::model::{Cluster, ClusterTemplate};
 use crate::operation::{Lease, Operation};
 
@@ -94,6 +94,13 @@ pub trait Store: Debug + Send + Sync + 'static {
         page: &Page,
     ) -> Result<Vec<ClusterTemplate>, StoreError>;
 
+    /// The versions of a template that are visible, the oldest first.
+    async fn template_versions(
+        &self,
+        visible: &Visibility,
+        lineage: ClusterTemplateId,
+    ) -> Result<Vec<ClusterTemplate>, StoreError>;
+
     /// An operation, where it is visible.
     async fn operation(
         &self,
@@ -116,7 +123,16 @@ pub trait Store: Debug + Send + Sync + 'static {
         limit: u32,
     ) -> Result<Vec<Event>, StoreError>;
 
-    /// The number of the last event; 0 where there is none.
+    /// Removes, of the first `limit` events, those from before `before` and those with a number up to `up_to`; says how many that were.
+    /// Numbers are never given again.
+    async fn prune_events(
+        &self,
+        before: DateTime<Utc>,
+        up_to: u64,
+        limit: u32,
+    ) -> Result<u64, StoreError>;
+
+    /// The number of the last event ever told; 0 where there was none.
     async fn last_event(&self) -> Result<u64, StoreError>;
 
     /// A sealed memo.

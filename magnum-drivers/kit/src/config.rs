@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use magnum_certs::PkiOptions;
-use magnum_core::ProjectId;
 use magnum_core::driver::DriverError;
+use magnum_core::{Cluster, ClusterId, ProjectId};
 use magnum_heat::Session;
 
 use crate::access::Access;
@@ -22,6 +22,20 @@ pub trait SessionSource: Debug + Send + Sync + 'static {
     /// # Errors
     /// [`DriverError::Unavailable`] where it may work later, [`DriverError::Internal`] where it will not.
     async fn session(&self, project: &ProjectId) -> Result<Session, DriverError>;
+
+    /// The session to work on one cluster with; the project's where nothing else is said. [`WorkCredentials`](crate::credential::WorkCredentials)
+    /// gives one that belongs to the cluster alone.
+    ///
+    /// # Errors
+    /// As [`session`](Self::session).
+    async fn cluster_session(&self, cluster: &Cluster) -> Result<Session, DriverError> {
+        self.session(&cluster.project_id).await
+    }
+
+    /// Told when a session that was given for a cluster is not accepted any more, so that the next one is made anew.
+    async fn forget(&self, cluster: ClusterId) {
+        let _ = cluster;
+    }
 }
 
 /// One session for its own project: clusters of other projects are refused.
@@ -42,6 +56,14 @@ impl SessionSource for Session {
 impl<S: SessionSource + ?Sized> SessionSource for Arc<S> {
     async fn session(&self, project: &ProjectId) -> Result<Session, DriverError> {
         (**self).session(project).await
+    }
+
+    async fn cluster_session(&self, cluster: &Cluster) -> Result<Session, DriverError> {
+        (**self).cluster_session(cluster).await
+    }
+
+    async fn forget(&self, cluster: ClusterId) {
+        (**self).forget(cluster).await;
     }
 }
 

@@ -11,6 +11,8 @@ pub fn cloud_error(error: magnum_heat::Error) -> DriverError {
     let retry = match error.retry() {
         magnum_heat::Retry::Backoff => Retry::Later,
         magnum_heat::Retry::After(pause) => Retry::After(pause),
+        // The session's source may have another login by the next call (rule `SM-06`); where it has not, the operation's time runs out.
+        _ if error.is_unauthorized() => Retry::Later,
         _ => Retry::Never,
     };
     let reason = error.to_string();
@@ -28,6 +30,13 @@ pub fn cloud_error(error: magnum_heat::Error) -> DriverError {
         retry,
         source: Some(Box::new(error)),
     }
+}
+
+/// Whether the session's login is the reason.
+pub(crate) fn is_login_refused(error: &DriverError) -> bool {
+    std::error::Error::source(error)
+        .and_then(|source| source.downcast_ref::<magnum_heat::Error>())
+        .is_some_and(magnum_heat::Error::is_unauthorized)
 }
 
 /// An error of a cluster's API.

@@ -21,5 +21,5 @@ pub use access::Access;
 pub use addons::BuiltinAddons;
 pub use barbican::BarbicanSecrets;
 pub use config::{DriverConfig, Patience, PollIntervals, SessionSource};
-pub use credential::CredentialMode;
+pub use credential::{CredentialMode, CredentialOwner, WorkCredentials};
 pub use flow::Kit;

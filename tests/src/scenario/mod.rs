@@ -3,6 +3,7 @@
 mod bad_input;
 mod bare_metal;
 mod flaky;
+mod departure;
 mod killed;
 mod lifecycle;
 mod quota;
@@ -11,6 +12,7 @@ mod token;
 pub use bad_input::everything_wrong_is_said_at_once;
 pub use bare_metal::{bare_metal_group_in_a_vm_cluster, cluster_of_machines};
 pub use flaky::thousand_calls_through_a_flaky_proxy;
+pub use departure::creator_leaves;
 pub use killed::{killed_engine_resumes, work_until_killed};
 pub use lifecycle::three_and_five;
 pub use quota::{quota_is_said_before, quota_is_said_in_one_sentence};

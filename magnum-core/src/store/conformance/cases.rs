@@ -10,10 +10,11 @@ use uuid::Uuid;
 use super::Failure;
 use super::samples::{cluster, event, node_group, operation, start, template};
 use crate::id::{EngineId, ProjectId};
-use crate::model::Cluster;
+use crate::model::{Cluster, FlavorSize};
 use crate::state::Status;
 use crate::store::{
-    ClaimRequest, Commit, Guard, OperationFilter, Page, Store, StoreError, Visibility, Write,
+    ClaimRequest, Commit, Guard, OperationFilter, Page, Quota, Store, StoreError, Usage,
+    Visibility, Write,
 };
 
 type Case = Result<(), Failure>;
@@ -40,6 +41,13 @@ fn only(guard: Guard) -> Commit {
     Commit {
         guards: vec![guard],
         ..Commit::default()
+    }
+}
+
+fn one_cluster() -> Usage {
+    Usage {
+        clusters: 1,
+        ..Usage::default()
     }
 }
 
@@ -77,14 +85,25 @@ pub(super) async fn guards_refuse_and_leave_nothing_behind(store: Arc<dyn Store>
             project: project.clone(),
             name: "a".to_owned(),
         },
-        Guard::ClustersBelow {
+        Guard::WithinQuota {
             project: project.clone(),
-            limit: 1,
+            more: one_cluster(),
+            quota: Quota {
+                clusters: Some(1),
+                ..Quota::default()
+            },
         },
-        Guard::NodesAtMost {
+        Guard::WithinQuota {
             project: project.clone(),
-            more: 1,
-            limit: 0,
+            more: Usage::of_nodes(1, None),
+            quota: Quota {
+                nodes: Some(0),
+                ..Quota::default()
+            },
+        },
+        Guard::TemplateRevision {
+            template: a.template_id,
+            revision: 0,
         },
         Guard::TemplateUnused(a.template_id),
     ];
@@ -182,7 +201,14 @@ pub(super) async fn ms_07_parallel_creations_are_counted_exactly(store: Arc<dyn 
         async move {
             let a = cluster(100 + n, &format!("c{n}"), "p").ok()?;
             let project = a.project_id.clone();
-            let mut commit = only(Guard::ClustersBelow { project, limit: 3 });
+            let mut commit = only(Guard::WithinQuota {
+                project,
+                more: one_cluster(),
+                quota: Quota {
+                    clusters: Some(3),
+                    ..Quota::default()
+                },
+            });
             commit.writes = vec![put(&a), Write::NodeGroup(Box::new(node_group(&a, 2).ok()?))];
             Some(store.commit(commit).await)
         }
@@ -529,4 +555,121 @@ pub(super) async fn the_first_key_wins(store: Arc<dyn Store>) -> Case {
         store.idempotent(&project, "k").await? == Some(winner),
         "the key is not found",
     )
+}
+
+pub(super) async fn usage_counts_what_living_clusters_want(store: Arc<dyn Store>) -> Case {
+    let (a, mut b) = (cluster(10, "a", "p")?, cluster(11, "b", "p")?);
+    let mut group = node_group(&a, 3)?;
+    group.spec.size = Some(FlavorSize {
+        vcpus: 4,
+        ram_mib: 8192,
+    });
+    let unknown = node_group(&b, 2)?;
+    let all = vec![
+        put(&a),
+        put(&b),
+        Write::NodeGroup(Box::new(group.clone())),
+        Write::NodeGroup(Box::new(unknown)),
+    ];
+    store.commit(writes(all)).await?;
+    let usage = store.usage(&a.project_id).await?;
+    let expected = Usage {
+        clusters: 2,
+        nodes: 5,
+        node_groups: 2,
+        vcpus: 12,
+        ram_mib: 3 * 8192,
+    };
+    hold(usage == expected, &format!("{usage:?}"))?;
+    b.status = Status::DELETE_COMPLETE;
+    group.node_count = 1;
+    let less = vec![put(&b), Write::NodeGroup(Box::new(group))];
+    store.commit(writes(less)).await?;
+    let usage = store.usage(&a.project_id).await?;
+    let expected = Usage {
+        clusters: 1,
+        nodes: 1,
+        node_groups: 1,
+        vcpus: 4,
+        ram_mib: 8192,
+    };
+    hold(usage == expected, &format!("{usage:?}"))
+}
+
+pub(super) async fn versions_of_a_template_and_lost_updates(store: Arc<dyn Store>) -> Case {
+    let first = template(30, "p", true)?;
+    let mut second = template(31, "p", false)?;
+    second.first_version = Some(first.id);
+    second.version = 2;
+    let other = template(32, "p", true)?;
+    let all = [&second, &first, &other].map(|t| Write::Template(Box::new(t.clone())));
+    store.commit(writes(all.into())).await?;
+    let everything = Visibility::Everything;
+    let versions = store.template_versions(&everything, first.id).await?;
+    hold(
+        versions == [first.clone(), second],
+        "the versions are not those of the lineage in order",
+    )?;
+    let q = Visibility::Project(ProjectId::new("q"));
+    let versions = store.template_versions(&q, first.id).await?;
+    hold(versions == [first.clone()], "a private version is shown")?;
+    let mut changed = first.clone();
+    changed.revision = 1;
+    let guard = Guard::TemplateRevision {
+        template: first.id,
+        revision: 0,
+    };
+    let update = || Commit {
+        guards: vec![guard.clone()],
+        writes: vec![Write::Template(Box::new(changed.clone()))],
+        ..Commit::default()
+    };
+    let (one, two) = futures::join!(store.commit(update()), store.commit(update()));
+    let stale = |d: &Result<_, StoreError>| matches!(d, Err(StoreError::TemplateStale { .. }));
+    hold(
+        one.is_ok() != two.is_ok() && (stale(&one) || stale(&two)),
+        &format!("of two updates of one reading: {one:?}, {two:?}"),
+    )
+}
+
+pub(super) async fn old_events_go_and_numbers_stay(store: Arc<dyn Store>) -> Case {
+    let a = cluster(10, "a", "p")?;
+    let mut commit = writes(vec![put(&a)]);
+    for n in 0..10 {
+        let mut event = event(&a, &n.to_string());
+        event.at = start() + Duration::from_secs(n);
+        commit.events.push(event);
+    }
+    store.commit(commit).await?;
+    let seen = async || {
+        let events = store.events(&Visibility::Everything, 0, 100).await?;
+        Ok::<_, StoreError>(events.iter().map(|event| event.seq).collect::<Vec<_>>())
+    };
+    let by_age = start() + Duration::from_secs(3);
+    hold(
+        store.prune_events(by_age, 0, 2).await? == 2,
+        "not two at once",
+    )?;
+    hold(store.prune_events(by_age, 0, 5).await? == 1, "not by age")?;
+    hold(
+        seen().await? == [4, 5, 6, 7, 8, 9, 10],
+        "age removed others",
+    )?;
+    hold(
+        store.prune_events(start(), 8, 100).await? == 5,
+        "not by number",
+    )?;
+    hold(seen().await? == [9, 10], "the number removed others")?;
+    let far = start() + Duration::from_secs(3600);
+    hold(store.prune_events(far, 0, 100).await? == 2, "not all")?;
+    hold(store.last_event().await? == 10, "the last number was lost")?;
+    let commit = Commit {
+        events: vec![event(&a, "new")],
+        ..Commit::default()
+    };
+    let done = store.commit(commit).await?;
+    hold(done.last_event == 11, "a number was given twice")?;
+    hold(seen().await? == [11], "a new event is not seen")?;
+    let since = store.events(&Visibility::Everything, 3, 100).await?;
+    hold(since.len() == 1, "reading on from a removed event fails")
 }

@@ -43,6 +43,9 @@ where
         lists_come_in_pages,
         looks_are_handed_out_once,
         the_first_key_wins,
+        usage_counts_what_living_clusters_want,
+        versions_of_a_template_and_lost_updates,
+        old_events_go_and_numbers_stay,
     );
     Ok(names)
 }

@@ -58,6 +58,7 @@ pub(super) fn node_group(of: &Cluster, node_count: u32) -> Result<NodeGroup, Fai
         spec: NodeGroupSpec {
             flavor: "flavor".to_owned(),
             image: "image".to_owned(),
+            size: None,
             server_type: ServerType::Vm,
             labels: Labels::new(),
             node_labels: std::collections::BTreeMap::new(),
@@ -115,6 +116,11 @@ pub(super) fn template(id: u128, project: &str, public: bool) -> Result<ClusterT
         public,
         hidden: false,
         spec: TemplateSpec::new("image", "flavor"),
+        first_version: None,
+        version: 1,
+        version_tag: None,
+        deprecation: None,
+        revision: 0,
         created_at: start(),
         updated_at: start(),
     })

@@ -11,7 +11,7 @@ use super::{Pool, PostgresStore};
 use crate::store::StoreError;
 
 /// The schema, version by version.
-const MIGRATIONS: [&str; 1] = [include_str!("schema_1.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema_1.sql"), include_str!("schema_2.sql")];
 /// The newest version that this library knows.
 const KNOWN: i64 = MIGRATIONS.len() as i64;
 /// What engines tell each other on.

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 use super::{Handle, reads, writes};
 use crate::event::Event;
-use crate::id::{ClusterId, OperationId, ProjectId};
+use crate::id::{ClusterId, ClusterTemplateId, OperationId, ProjectId};
 use crate::model::{Cluster, ClusterTemplate};
 use crate::operation::{Lease, Operation};
 use crate::store::{
@@ -79,6 +79,14 @@ impl Store for Handle {
         reads::templates(self.reader(), visible, page).await
     }
 
+    async fn template_versions(
+        &self,
+        visible: &Visibility,
+        lineage: ClusterTemplateId,
+    ) -> Result<Vec<ClusterTemplate>, StoreError> {
+        reads::template_versions(self.reader(), visible, lineage).await
+    }
+
     async fn operation(
         &self,
         visible: &Visibility,
@@ -102,6 +110,15 @@ impl Store for Handle {
         limit: u32,
     ) -> Result<Vec<Event>, StoreError> {
         reads::events(self.reader(), visible, since, limit).await
+    }
+
+    async fn prune_events(
+        &self,
+        before: DateTime<Utc>,
+        up_to: u64,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        writes::prune_events(self.writer(), before, up_to, limit).await
     }
 
     async fn last_event(&self) -> Result<u64, StoreError> {

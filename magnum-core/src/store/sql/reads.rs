@@ -7,7 +7,7 @@ use super::rows::{away, corrupt, document, documents, number, operation, signed,
 use super::{Pool, READ};
 use crate::driver::ClusterView;
 use crate::event::Event;
-use crate::id::{ClusterId, OperationId, ProjectId};
+use crate::id::{ClusterId, ClusterTemplateId, OperationId, ProjectId};
 use crate::model::{Cluster, ClusterTemplate};
 use crate::operation::Operation;
 use crate::store::memory::sort_groups;
@@ -103,7 +103,7 @@ pub(super) async fn find_templates(
     visible: &Visibility,
     key: &str,
 ) -> Result<Vec<ClusterTemplate>, StoreError> {
-    let id = key.parse::<crate::id::ClusterTemplateId>();
+    let id = key.parse::<ClusterTemplateId>();
     if let Ok(id) = id {
         let rows = query("SELECT doc FROM templates WHERE id = $1 AND ($2 IS NULL OR project_id = $2 OR public = 1)")
             .bind(id.to_string())
@@ -137,6 +137,22 @@ pub(super) async fn templates(
         .await
         .map_err(away)?;
     documents(&rows, "template")
+}
+
+pub(super) async fn template_versions(
+    pool: &Pool,
+    visible: &Visibility,
+    lineage: ClusterTemplateId,
+) -> Result<Vec<ClusterTemplate>, StoreError> {
+    let rows = query("SELECT doc FROM templates WHERE lineage = $1 AND ($2 IS NULL OR project_id = $2 OR public = 1)")
+        .bind(lineage.to_string())
+        .bind(project(visible))
+        .fetch_all(pool)
+        .await
+        .map_err(away)?;
+    let mut versions: Vec<ClusterTemplate> = documents(&rows, "template")?;
+    versions.sort_by_key(|template| template.version);
+    Ok(versions)
 }
 
 pub(super) async fn one_operation(
@@ -273,14 +289,18 @@ pub(super) async fn usage(
     project: &ProjectId,
 ) -> Result<Usage, StoreError> {
     let row = query(
-        "SELECT COUNT(DISTINCT c.id) AS clusters, CAST(COALESCE(SUM(g.node_count), 0) AS BIGINT) AS nodes FROM clusters c LEFT JOIN node_groups g ON g.cluster_id = c.id WHERE c.project_id = $1 AND c.deleted = 0",
+        "SELECT COUNT(DISTINCT c.id) AS clusters, COUNT(g.id) AS node_groups, CAST(COALESCE(SUM(g.node_count), 0) AS BIGINT) AS nodes, CAST(COALESCE(SUM(g.node_count * g.vcpus), 0) AS BIGINT) AS vcpus, CAST(COALESCE(SUM(g.node_count * g.ram_mib), 0) AS BIGINT) AS ram_mib FROM clusters c LEFT JOIN node_groups g ON g.cluster_id = c.id WHERE c.project_id = $1 AND c.deleted = 0",
     )
     .bind(project.as_str())
     .fetch_one(connection)
     .await
     .map_err(away)?;
+    let sum = |column: &str| row.try_get(column).map(number).map_err(away);
     Ok(Usage {
-        clusters: number(row.try_get("clusters").map_err(away)?),
-        nodes: number(row.try_get("nodes").map_err(away)?),
+        clusters: sum("clusters")?,
+        nodes: sum("nodes")?,
+        node_groups: sum("node_groups")?,
+        vcpus: sum("vcpus")?,
+        ram_mib: sum("ram_mib")?,
     })
 }

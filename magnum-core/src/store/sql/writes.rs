@@ -8,7 +8,6 @@ use super::{CLAIM, Pool, Tx, WRITE, lock_project, reads};
 use crate::id::{ClusterId, ProjectId};
 use crate::operation::{Lease, Operation};
 use crate::state::Status;
-use crate::store::memory::within;
 use crate::store::{ClaimRequest, Commit, Committed, Guard, NewEvent, StoreError, Write};
 
 pub(super) async fn commit(pool: &Pool, commit: Commit) -> Result<Committed, StoreError> {
@@ -69,19 +68,29 @@ async fn check(tx: &mut Tx, guard: &Guard) -> Result<(), StoreError> {
             }
             Err(StoreError::NameTaken { name: name.clone() })
         }
-        Guard::ClustersBelow { project, limit } => {
-            lock_project(tx, project.as_str()).await?;
-            let used = reads::usage(&mut **tx, project).await?.clusters;
-            within("clusters", used, 1, *limit)
-        }
-        Guard::NodesAtMost {
+        Guard::WithinQuota {
             project,
             more,
-            limit,
+            quota,
         } => {
             lock_project(tx, project.as_str()).await?;
-            let used = reads::usage(&mut **tx, project).await?.nodes;
-            within("nodes", used, *more, *limit)
+            reads::usage(&mut **tx, project).await?.with(more, quota)
+        }
+        Guard::TemplateRevision { template, revision } => {
+            let moved = query(
+                "UPDATE templates SET revision = revision + 1 WHERE id = $1 AND revision = $2",
+            )
+            .bind(template.to_string())
+            .bind(signed(*revision))
+            .execute(&mut **tx)
+            .await
+            .map_err(away)?;
+            if moved.rows_affected() == 1 {
+                return Ok(());
+            }
+            Err(StoreError::TemplateStale {
+                template: *template,
+            })
         }
         Guard::KeyUnused { project, key } => key_unused(tx, project, key).await,
         Guard::TemplateUnused(template) => {
@@ -141,11 +150,14 @@ async fn apply(tx: &mut Tx, write: Write) -> Result<(), StoreError> {
         }
         Write::NodeGroup(group) => {
             let doc = text(&group)?;
-            query("INSERT INTO node_groups (id, cluster_id, node_count, doc) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO UPDATE SET node_count = excluded.node_count, doc = excluded.doc")
+            let size = group.spec.size.unwrap_or_default();
+            query("INSERT INTO node_groups (id, cluster_id, node_count, doc, vcpus, ram_mib) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO UPDATE SET node_count = excluded.node_count, doc = excluded.doc, vcpus = excluded.vcpus, ram_mib = excluded.ram_mib")
                 .bind(group.id.to_string())
                 .bind(group.cluster_id.to_string())
                 .bind(i64::from(group.node_count))
                 .bind(doc)
+                .bind(i64::from(size.vcpus))
+                .bind(signed(size.ram_mib))
                 .execute(&mut **tx)
                 .await
         }
@@ -184,12 +196,14 @@ async fn apply(tx: &mut Tx, write: Write) -> Result<(), StoreError> {
         Write::Purge(cluster) => return purge(tx, cluster).await,
         Write::Template(template) => {
             let doc = text(&template)?;
-            query("INSERT INTO templates (id, project_id, name, public, doc) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) DO UPDATE SET name = excluded.name, public = excluded.public, doc = excluded.doc")
+            query("INSERT INTO templates (id, project_id, name, public, doc, lineage, revision) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO UPDATE SET name = excluded.name, public = excluded.public, doc = excluded.doc, revision = excluded.revision")
                 .bind(template.id.to_string())
                 .bind(template.project_id.as_str())
                 .bind(template.name.as_str())
                 .bind(i64::from(template.public))
                 .bind(doc)
+                .bind(template.lineage().to_string())
+                .bind(signed(template.revision))
                 .execute(&mut **tx)
                 .await
         }
@@ -289,14 +303,17 @@ async fn tell(tx: &mut Tx, events: Vec<NewEvent>) -> Result<u64, StoreError> {
             operation: event.operation,
             kind: event.kind,
         };
-        query("INSERT INTO events (seq, project_id, cluster_id, doc) VALUES ($1, $2, $3, $4)")
-            .bind(signed(seq))
-            .bind(event.project_id.as_str())
-            .bind(event.cluster.to_string())
-            .bind(text(&event)?)
-            .execute(&mut **tx)
-            .await
-            .map_err(away)?;
+        query(
+            "INSERT INTO events (seq, project_id, cluster_id, doc, at) VALUES ($1, $2, $3, $4, $5)",
+        )
+        .bind(signed(seq))
+        .bind(event.project_id.as_str())
+        .bind(event.cluster.to_string())
+        .bind(text(&event)?)
+        .bind(event.at.timestamp_micros())
+        .execute(&mut **tx)
+        .await
+        .map_err(away)?;
     }
     Ok(last)
 }
@@ -396,6 +413,22 @@ pub(super) async fn delete_secret(
         .await
         .map(drop)
         .map_err(away)
+}
+
+pub(super) async fn prune_events(
+    pool: &Pool,
+    before: DateTime<Utc>,
+    up_to: u64,
+    limit: u32,
+) -> Result<u64, StoreError> {
+    let done = query("DELETE FROM events WHERE seq IN (SELECT seq FROM events ORDER BY seq LIMIT $3) AND (at < $1 OR seq <= $2)")
+        .bind(before.timestamp_micros())
+        .bind(signed(up_to))
+        .bind(i64::from(limit))
+        .execute(pool)
+        .await
+        .map_err(away)?;
+    Ok(done.rows_affected())
 }
 
 /// Ends all leases: for a store whose former holders are known to be dead.

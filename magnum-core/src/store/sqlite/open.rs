@@ -13,7 +13,7 @@ use super::{Pool, SqliteStore, writes};
 use crate::store::StoreError;
 
 /// The schema, version by version.
-const MIGRATIONS: [&str; 1] = [include_str!("schema_1.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema_1.sql"), include_str!("schema_2.sql")];
 /// The newest version that this library knows.
 const KNOWN: i64 = MIGRATIONS.len() as i64;
 
@@ -173,7 +173,7 @@ mod tests {
         drop(store);
         let error = SqliteStore::open(&newer).await.unwrap_err();
         assert!(
-            matches!(error, StoreError::NewerSchema { found: 7, known: 1 }),
+            matches!(error, StoreError::NewerSchema { found: 7, known: 2 }),
             "{error}"
         );
 

@@ -45,9 +45,22 @@ pub async fn ensure(
     let request = CreateApplicationCredential::new(&user, &record.name)
         .description("cloud controllers of a Kubernetes cluster")
         .roles(held);
+    let credential = make(session, request).await?;
+    secrets
+        .put(cluster, PURPOSE, credential.to_secret())
+        .await?;
+    record.id = Some(credential.id.clone());
+    Ok(Some(credential))
+}
+
+/// Makes a credential; one of that name that is there already was made by a call whose answer was lost, and is made anew.
+pub(super) async fn make(
+    session: &Session,
+    request: CreateApplicationCredential,
+) -> Result<CloudCredential, DriverError> {
     let made = match session.send(request.clone()).await {
         Err(error) if error.is_conflict() => {
-            remove_named(session, &user, &record.name).await?;
+            remove_named(session, &request.user, &request.name).await?;
             session.send(request).await.map_err(cloud_error)?
         }
         other => other.map_err(cloud_error)?,
@@ -55,15 +68,10 @@ pub async fn ensure(
     let secret = made.secret.ok_or_else(|| {
         DriverError::internal("Keystone gave an application credential without its secret")
     })?;
-    let credential = CloudCredential {
+    Ok(CloudCredential {
         id: made.id,
         secret,
-    };
-    secrets
-        .put(cluster, PURPOSE, credential.to_secret())
-        .await?;
-    record.id = Some(credential.id.clone());
-    Ok(Some(credential))
+    })
 }
 
 /// Removes the credential; none there is success.
@@ -82,14 +90,22 @@ pub async fn remove(
     Ok(())
 }
 
-async fn remove_named(session: &Session, user: &str, name: &str) -> Result<(), DriverError> {
+/// Removes a user's credentials of a name; none there, or no such user, is success (rule `MS-05`).
+pub(super) async fn remove_named(
+    session: &Session,
+    user: &str,
+    name: &str,
+) -> Result<(), DriverError> {
     let found = session
         .send(ListApplicationCredentials {
             user: user.to_owned(),
             name: Some(name.to_owned()),
         })
-        .await
-        .map_err(cloud_error)?;
+        .await;
+    let found = match found {
+        Err(error) if error.is_not_found() => return Ok(()),
+        other => other.map_err(cloud_error)?,
+    };
     for credential in found.into_iter().filter(|found| found.name == name) {
         let gone = session
             .send(DeleteApplicationCredential {

@@ -1,11 +1,13 @@
-//! The cloud credential that a cluster's own controllers use.
+//! Cloud credentials: the one that a cluster's own controllers use, and, in [`WorkCredentials`], the one that the engine works with.
 //!
 //! By default an application credential per cluster: it holds at most the roles that load balancers, addresses and volumes need, cannot
 //! make further credentials, and goes with the cluster. Its secret is in the secret store under [`PURPOSE`] and nowhere else.
 
 mod application;
+mod work;
 
 pub use application::{ensure, remove};
+pub use work::{CredentialOwner, WorkCredentials};
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Removing a cluster: what it made itself, its stacks, its credential, its secrets.
 
 use magnum_core::driver::{Advance, Cause, CauseKind, DriverError};
-use magnum_core::{NodeGroup, ServerType};
+use magnum_core::{NodeGroup, ServerType, WORK_CREDENTIAL};
 use magnum_heat::hot::{Document, Files};
 use magnum_heat::stack::{ListStacks, list_stacks};
 
@@ -289,7 +289,9 @@ async fn secrets(round: &Round<'_>, memo: &mut ClusterMemo) -> Result<Step, Driv
     }
     let cluster = round.view.cluster.id;
     let store = round.cx.secrets();
-    for purpose in store.purposes(cluster).await? {
+    // The credential that this very work is done with is the engine's to remove.
+    let purposes = store.purposes(cluster).await?;
+    for purpose in purposes.into_iter().filter(|p| p != WORK_CREDENTIAL) {
         store.delete(cluster, &purpose).await?;
     }
     round.config.access.forget(cluster);

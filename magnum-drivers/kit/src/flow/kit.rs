@@ -8,6 +8,7 @@ use magnum_core::{Health, Member, NodeGroupId};
 use super::round::Round;
 use super::{change, create, delete, looks, sweep};
 use crate::config::{DriverConfig, SessionSource};
+use crate::fault::is_login_refused;
 use crate::lookup::resolve;
 use crate::members::Names;
 use crate::stacks::Mark;
@@ -37,7 +38,7 @@ impl Kit {
         cx: &'a DriverContext,
         view: &'a ClusterView,
     ) -> Result<Round<'a>, DriverError> {
-        let session = self.sessions.session(&view.cluster.project_id).await?;
+        let session = self.sessions.cluster_session(&view.cluster).await?;
         Ok(Round::new(&self.config, cx, view, session))
     }
 
@@ -49,8 +50,9 @@ impl Kit {
         if matches!(change, Change::Delete | Change::DeleteNodeGroup { .. }) {
             return Ok(());
         }
-        let session = self.sessions.session(&view.cluster.project_id).await?;
-        resolve(&session, view, change).await.map(drop)
+        let session = self.sessions.cluster_session(&view.cluster).await?;
+        let looked = resolve(&session, view, change).await.map(drop);
+        self.noticed(view, looked).await
     }
 
     /// See [`ClusterDriver::advance`](magnum_core::driver::ClusterDriver::advance).
@@ -58,6 +60,16 @@ impl Kit {
     /// # Errors
     /// As there.
     pub async fn advance(
+        &self,
+        cx: &DriverContext,
+        view: &ClusterView,
+        change: &Change,
+    ) -> Result<Advance, DriverError> {
+        let stepped = self.step(cx, view, change).await;
+        self.noticed(view, stepped).await
+    }
+
+    async fn step(
         &self,
         cx: &DriverContext,
         view: &ClusterView,
@@ -105,7 +117,8 @@ impl Kit {
         node_group: NodeGroupId,
     ) -> Result<Vec<Member>, DriverError> {
         let round = self.round(cx, view).await?;
-        looks::members(&round, node_group).await
+        let seen = looks::members(&round, node_group).await;
+        self.noticed(view, seen).await
     }
 
     /// See [`ClusterDriver::probe_health`](magnum_core::driver::ClusterDriver::probe_health).
@@ -118,7 +131,8 @@ impl Kit {
         view: &ClusterView,
     ) -> Result<(Health, Option<String>), DriverError> {
         let round = self.round(cx, view).await?;
-        looks::health(&round).await
+        let seen = looks::health(&round).await;
+        self.noticed(view, seen).await
     }
 
     /// See [`ClusterDriver::leftovers`](magnum_core::driver::ClusterDriver::leftovers).
@@ -126,9 +140,22 @@ impl Kit {
     /// # Errors
     /// As there.
     pub async fn leftovers(&self, view: &ClusterView) -> Result<Vec<Leftover>, DriverError> {
-        let session = self.sessions.session(&view.cluster.project_id).await?;
+        let session = self.sessions.cluster_session(&view.cluster).await?;
         let names = Names::of(&view.cluster);
         let mark = Mark::of(view.cluster.id);
-        sweep::leftovers(&session, &names, &mark).await
+        let left = sweep::leftovers(&session, &names, &mark).await;
+        self.noticed(view, left).await
+    }
+
+    /// Lets go of a session that the cloud does not accept any more (rule `SM-06`).
+    async fn noticed<T: Send>(
+        &self,
+        view: &ClusterView,
+        result: Result<T, DriverError>,
+    ) -> Result<T, DriverError> {
+        if result.as_ref().is_err_and(is_login_refused) {
+            self.sessions.forget(view.cluster.id).await;
+        }
+        result
     }
 }
