@@ -9,7 +9,7 @@ use magnum_certs::{Envelope, load_or_create_sealing_key};
 use magnum_core::EventKind;
 use magnum_core::store::SqliteStore;
 use magnum_core::{
-    Accepted, ClusterTemplate, Engine, EngineConfig, NewClusterTemplate, RequestContext,
+    Accepted, ClusterTemplate, Engine, EngineBuilder, EngineConfig, NewClusterTemplate, RequestContext,
     TemplateName, TemplateSpec,
 };
 use magnum_core::{Operation, Outcome};
@@ -33,6 +33,20 @@ pub async fn open_engine(
     proxy: Url,
     polls: PollIntervals,
 ) -> Result<Engine, Failure> {
+    let builder = engine_builder(folder, session, proxy, polls).await?;
+    Ok(builder.build()?)
+}
+
+/// The same, for tests that set more.
+///
+/// # Errors
+/// Where the store or the key cannot be opened.
+pub async fn engine_builder(
+    folder: &Path,
+    session: Session,
+    proxy: Url,
+    polls: PollIntervals,
+) -> Result<EngineBuilder, Failure> {
     let mut config = DriverConfig::new();
     config.access = Arc::new(Access::new(
         Arc::new(HttpConnect::new(proxy)),
@@ -49,8 +63,7 @@ pub async fn open_engine(
         )?)))
         .driver(Arc::new(NovaDriver::new(sessions.clone(), config.clone())))
         .driver(Arc::new(IronicDriver::new(sessions, config)))
-        .config(settings)
-        .build()?)
+        .config(settings))
 }
 
 /// Publishes a template.
@@ -104,13 +117,14 @@ impl Bench {
         project: TestProject,
         folder: tempfile::TempDir,
     ) -> Result<Self, Failure> {
-        let engine = open_engine(
+        let builder = engine_builder(
             folder.path(),
             project.session.clone(),
             cloud.proxy.clone(),
             cloud.polls.clone(),
         )
         .await?;
+        let engine = builder.clock(Arc::clone(&cloud.clock)).build()?;
         let worker = tokio::spawn({
             let engine = engine.clone();
             async move { engine.run(std::future::pending()).await }

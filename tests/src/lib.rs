@@ -3,13 +3,16 @@
 
 mod cloud;
 mod engine;
+pub mod machines;
 mod project;
 pub mod scenario;
+mod quick_clock;
 mod scenarios;
 
 pub use cloud::TestCloud;
-pub use engine::{Bench, open_engine, publish};
+pub use engine::{Bench, engine_builder, open_engine, publish};
 pub use project::TestProject;
+pub use quick_clock::QuickClock;
 
 /// Whatever ends a test early.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;

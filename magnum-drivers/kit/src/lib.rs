@@ -13,6 +13,7 @@ pub mod labels;
 pub mod lookup;
 pub mod members;
 pub mod memo;
+pub mod shell;
 pub mod stack_ops;
 pub mod stacks;
 
@@ -21,3 +22,4 @@ pub use addons::BuiltinAddons;
 pub use config::{DriverConfig, Patience, PollIntervals, SessionSource};
 pub use credential::CredentialMode;
 pub use flow::Kit;
+pub use shell::{DriverKind, KubernetesDriver, Timeouts};

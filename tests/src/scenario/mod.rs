@@ -5,9 +5,11 @@ mod bare_metal;
 mod killed;
 mod lifecycle;
 mod quota;
+mod shared;
 
 pub use bad_input::everything_wrong_is_said_at_once;
 pub use bare_metal::{bare_metal_group_in_a_vm_cluster, cluster_of_machines};
 pub use killed::{killed_engine_resumes, work_until_killed};
 pub use lifecycle::three_and_five;
 pub use quota::{quota_is_said_before, quota_is_said_in_one_sentence};
+pub use shared::{is_asked_to_share, killed_engines_share, share_until_killed};
