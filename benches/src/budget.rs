@@ -4,13 +4,17 @@ use std::fmt;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// An amount of time or memory.
+/// An amount of time, memory or work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Amount {
     /// Time.
     Time(Duration),
     /// Bytes.
     Bytes(u64),
+    /// The share of one processor core, in parts of a million.
+    Share(u32),
+    /// So many in a second: a budget of it is what is done at least.
+    PerSecond(u64),
 }
 
 impl Amount {
@@ -18,6 +22,21 @@ impl Amount {
     #[must_use]
     pub const fn millis(millis: u64) -> Self {
         Self::Time(Duration::from_millis(millis))
+    }
+
+    /// A share of one processor core; 1 is all of it.
+    #[must_use]
+    pub fn share(share: f64) -> Self {
+        Self::Share((share.clamp(0.0, 4000.0) * 1e6).round() as u32)
+    }
+
+    /// Whether an amount is more than, or of work less than, this budget allows.
+    #[must_use]
+    pub fn is_broken_by(self, measured: Self) -> bool {
+        match self {
+            Self::PerSecond(_) => measured < self,
+            _ => measured > self,
+        }
     }
 
     /// So many MiB.
@@ -31,6 +50,8 @@ impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Self::Time(time) => format!("{:.2} ms", time.as_secs_f64() * 1e3),
+            Self::Share(millionths) => format!("{:.2} %", f64::from(*millionths) / 1e4),
+            Self::PerSecond(count) => format!("{count} /s"),
             Self::Bytes(bytes) => {
                 let tenths = bytes * 10 / 1_048_576;
                 format!("{}.{} MiB", tenths / 10, tenths % 10)
@@ -87,7 +108,7 @@ impl fmt::Display for Table {
                 amount.map_or_else(|| "-".to_owned(), |amount| amount.to_string())
             };
             let verdict = match (row.budget, row.measured) {
-                (Some(budget), Some(measured)) if measured > budget => "  over",
+                (Some(budget), Some(measured)) if budget.is_broken_by(measured) => "  over",
                 (Some(_), Some(_)) => "  kept",
                 _ => "",
             };
@@ -134,12 +155,27 @@ pub fn percentile(mut times: Vec<Duration>, percent: usize) -> Option<Duration> 
 /// The most memory that this process has had resident so far, its code included.
 #[must_use]
 pub fn peak_memory() -> Option<Amount> {
+    memory("VmHWM:")
+}
+
+/// A line of this process' memory figures, such as `VmRSS:`, which is what is resident now.
+#[must_use]
+pub fn memory(line: &str) -> Option<Amount> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|l| l.strip_prefix(line))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(Amount::Bytes(kibibytes * 1024))
+}
+
+/// The processor time of this process so far, all threads together, in steps of 10 ms; zero where the system does not tell.
+#[must_use]
+pub fn process_time() -> Duration {
+    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The second field is a name in brackets, which may hold anything; user and system time are the 14th and 15th.
+    let fields = text.rsplit(')').next().unwrap_or_default();
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    let ticks: u64 = ticks.filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
 }
 
 /// How long the calling thread has had the processor.
@@ -162,6 +198,19 @@ mod tests {
         );
         assert_eq!(percentile(times, 100), Some(Duration::from_millis(200)));
         assert_eq!(percentile(Vec::new(), 99), None);
+    }
+
+    #[test]
+    fn a_budget_of_work_is_broken_by_less() {
+        let mut table = Table::new();
+        table.add("a", Amount::PerSecond(500), Some(Amount::PerSecond(499)));
+        table.add("b", Amount::share(0.02), Some(Amount::share(0.0199)));
+        let text = table.to_string();
+        assert!(
+            text.contains("499 /s  over") && text.contains("1.99 %  kept"),
+            "{text}"
+        );
+        assert!(process_time() < Duration::from_secs(3600));
     }
 
     #[test]

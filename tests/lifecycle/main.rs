@@ -1,4 +1,8 @@
-//! The scenarios on the embedded cloud.
+//! What holds on the embedded cloud: the scenarios, and the proof of the drivers.
+
+mod conformance;
+mod creation;
+mod shared;
 
 use magnum_tests::TestCloud;
 

@@ -1,8 +1,9 @@
 //! The cloud that a test runs on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use magnum_core::TemplateSpec;
+use magnum_core::{Clock, SystemClock, TemplateSpec};
 use magnum_driver_kit::PollIntervals;
 use magnum_embedded_cloud::node::{AdminLogin, Simulator, SimulatorConfig};
 use magnum_embedded_cloud::{EmbeddedCloud, Options};
@@ -20,6 +21,8 @@ pub struct TestCloud {
     pub proxy: Url,
     /// How often a driver looks at it.
     pub polls: PollIntervals,
+    /// The time by which an engine on it goes.
+    pub clock: Arc<dyn Clock>,
     /// External network.
     pub external_network: &'static str,
     /// The simulator's own door, for faults.
@@ -50,9 +53,14 @@ impl TestCloud {
     pub async fn embedded_with(options: Options) -> Result<Self, Failure> {
         let cloud = EmbeddedCloud::start(options).await?;
         Ok(Self {
-            admin: Session::connect(CloudConfig::from_yaml(&cloud.clouds_yaml(), "embedded-admin")?).await?,
+            admin: Session::connect(CloudConfig::from_yaml(
+                &cloud.clouds_yaml(),
+                "embedded-admin",
+            )?)
+            .await?,
             proxy: cloud.proxy_url().parse()?,
             polls: PollIntervals::fast(),
+            clock: Arc::new(SystemClock),
             external_network: "public",
             nodes_admin: cloud
                 .simulator()
@@ -88,6 +96,7 @@ impl TestCloud {
                 signals: Duration::from_secs(5),
                 drain: Duration::from_secs(1),
             },
+            clock: Arc::new(SystemClock),
             external_network: "public",
             nodes_admin: simulator.admin_url().parse()?,
             kept: Kept::Real(simulator),
@@ -100,6 +109,15 @@ impl TestCloud {
         let mut spec = TemplateSpec::new("ubuntu-k8s-v1.36", "m1.small");
         spec.external_network = Some(self.external_network.to_owned());
         spec
+    }
+
+    /// The embedded cloud, where it is one: for its ledger and its log.
+    #[must_use]
+    pub const fn inside(&self) -> Option<&EmbeddedCloud> {
+        match &self.kept {
+            Kept::Embedded(cloud) => Some(cloud),
+            Kept::Real(_) => None,
+        }
     }
 
     /// Whether it is the real one.

@@ -9,8 +9,8 @@ use magnum_certs::{Envelope, load_or_create_sealing_key};
 use magnum_core::EventKind;
 use magnum_core::store::SqliteStore;
 use magnum_core::{
-    Accepted, ClusterTemplate, CredentialProvider, Engine, EngineConfig, NewClusterTemplate,
-    RequestContext, SealedSecrets, SecretStore, TemplateName, TemplateSpec,
+    Accepted, ClusterTemplate, CredentialProvider, Engine, EngineBuilder, EngineConfig,
+    NewClusterTemplate, RequestContext, SealedSecrets, SecretStore, TemplateName, TemplateSpec,
 };
 use magnum_core::{Operation, Outcome};
 use magnum_driver_k8s_ironic::IronicDriver;
@@ -33,22 +33,23 @@ pub async fn open_engine(
     proxy: Url,
     polls: PollIntervals,
 ) -> Result<Engine, Failure> {
-    open_engine_with(folder, proxy, polls, |_| (Arc::new(session), None)).await
+    let builder = engine_builder(folder, proxy, polls, |_| (Arc::new(session), None)).await?;
+    Ok(builder.build()?)
 }
 
 /// What drivers log in with, and what makes it, where something does.
 pub type Logins = (Arc<dyn SessionSource>, Option<Arc<dyn CredentialProvider>>);
 
-/// An engine on SQLite in `folder`, with both drivers and the logins that `logins` makes over the engine's secrets.
+/// An engine to be on SQLite in `folder`, with both drivers and the logins that `logins` makes over the engine's secrets.
 ///
 /// # Errors
 /// Where the store or the key cannot be opened.
-pub async fn open_engine_with(
+pub async fn engine_builder(
     folder: &Path,
     proxy: Url,
     polls: PollIntervals,
     logins: impl FnOnce(Arc<dyn SecretStore>) -> Logins,
-) -> Result<Engine, Failure> {
+) -> Result<EngineBuilder, Failure> {
     let store = Arc::new(SqliteStore::open(folder.join("magnum.db")).await?);
     let sealer = Arc::new(Envelope::new(load_or_create_sealing_key(
         &folder.join("key"),
@@ -71,8 +72,7 @@ pub async fn open_engine_with(
         .sealer(sealer)
         .driver(Arc::new(NovaDriver::new(sessions.clone(), config.clone())))
         .driver(Arc::new(IronicDriver::new(sessions, config)))
-        .config(settings)
-        .build()?)
+        .config(settings))
 }
 
 /// Publishes a template.
@@ -126,13 +126,15 @@ impl Bench {
         project: TestProject,
         folder: tempfile::TempDir,
     ) -> Result<Self, Failure> {
-        let engine = open_engine(
+        let session = Arc::new(project.session.clone());
+        let builder = engine_builder(
             folder.path(),
-            project.session.clone(),
             cloud.proxy.clone(),
             cloud.polls.clone(),
+            |_| (session, None),
         )
         .await?;
+        let engine = builder.clock(Arc::clone(&cloud.clock)).build()?;
         Ok(Self::with_engine(cloud, project, folder, engine))
     }
 

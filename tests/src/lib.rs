@@ -4,14 +4,17 @@
 mod cloud;
 mod engine;
 mod flaky;
+pub mod machines;
 mod project;
+mod quick_clock;
 pub mod scenario;
 mod scenarios;
 
 pub use cloud::TestCloud;
+pub use engine::{Bench, Logins, engine_builder, open_engine, publish};
 pub use flaky::{Fate, FlakyProxy, Passage};
-pub use engine::{Bench, Logins, open_engine, open_engine_with, publish};
 pub use project::TestProject;
+pub use quick_clock::QuickClock;
 
 /// Whatever ends a test early.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;

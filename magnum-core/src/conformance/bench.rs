@@ -1,5 +1,6 @@
 //! An engine on a rig, driven by hand.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -27,13 +28,15 @@ const ROUNDS: usize = 5000;
 /// A clock that is put forward by hand and otherwise goes with tokio's.
 #[derive(Debug)]
 pub(super) struct HandClock {
+    start: DateTime<Utc>,
     began: tokio::time::Instant,
     ahead: Mutex<(Duration, SmallRng)>,
 }
 
 impl HandClock {
-    fn new() -> Self {
+    fn new(start: DateTime<Utc>) -> Self {
         Self {
+            start,
             began: tokio::time::Instant::now(),
             ahead: Mutex::new((Duration::ZERO, SmallRng::seed_from_u64(1))),
         }
@@ -48,9 +51,7 @@ impl HandClock {
 impl Clock for HandClock {
     fn now(&self) -> DateTime<Utc> {
         let ahead = self.ahead.lock().expect("no holder of this lock panics").0;
-        DateTime::from_timestamp(1_790_000_000, 0).unwrap_or_default()
-            + self.began.elapsed()
-            + ahead
+        self.start + self.began.elapsed() + ahead
     }
 
     async fn sleep(&self, duration: Duration) {
@@ -85,15 +86,18 @@ pub(super) struct Bench {
     pub(super) cx: RequestContext,
     pub(super) clock: Arc<HandClock>,
     store: Arc<dyn Store>,
+    rounds: AtomicU64,
 }
 
 impl Bench {
     pub(super) fn new(rig: Box<dyn Rig>) -> Self {
+        let clock = Arc::new(HandClock::new(rig.begins()));
         Self {
             rig,
             cx: RequestContext::new("conformance", "conformance"),
-            clock: Arc::new(HandClock::new()),
+            clock,
             store: Arc::new(MemoryStore::new()),
+            rounds: AtomicU64::new(0),
         }
     }
 
@@ -157,9 +161,15 @@ impl Bench {
 
     /// One round of an engine; then time goes on to whatever is due next.
     pub(super) async fn round(&self, engine: &Engine) -> Result<(), String> {
+        self.rounds.fetch_add(1, Ordering::Relaxed);
         engine.run_due().await.map_err(|error| error.to_string())?;
         self.rig.settle().await;
         self.to_next_due().await
+    }
+
+    /// How many rounds there were.
+    pub(super) fn rounds(&self) -> u64 {
+        self.rounds.load(Ordering::Relaxed)
     }
 
     /// Puts the clock forward to what is due next, ends of leases included.

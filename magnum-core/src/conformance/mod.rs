@@ -11,6 +11,7 @@
 //! ```
 
 mod bench;
+mod cases;
 mod gate;
 mod memory;
 mod modes;
@@ -22,9 +23,9 @@ pub use memory::MemoryRig;
 pub use report::{CaseReport, CaseResult, Report};
 pub use rig::{Fault, Rig};
 
-use crate::driver::Capability;
-use modes::Mode;
-use subject::Subject;
+use futures::StreamExt;
+
+use cases::Case;
 
 /// How thorough a run is.
 #[derive(Debug, Clone)]
@@ -34,6 +35,8 @@ pub struct Options {
     pub points: Option<usize>,
     /// Only cases whose name contains this.
     pub only: Option<String>,
+    /// How many cases are run side by side, each on a rig of its own; 1.
+    pub at_once: usize,
 }
 
 impl Options {
@@ -43,6 +46,7 @@ impl Options {
         Self {
             points: None,
             only: None,
+            at_once: 1,
         }
     }
 
@@ -52,6 +56,7 @@ impl Options {
         Self {
             points: Some(points),
             only: None,
+            at_once: 1,
         }
     }
 
@@ -59,6 +64,13 @@ impl Options {
     #[must_use]
     pub fn only(mut self, text: impl Into<String>) -> Self {
         self.only = Some(text.into());
+        self
+    }
+
+    /// So many cases side by side, at least one: for clouds that are waited for.
+    #[must_use]
+    pub const fn side_by_side(mut self, cases: usize) -> Self {
+        self.at_once = cases;
         self
     }
 }
@@ -78,33 +90,26 @@ where
     F: Fn() -> R + Send + Sync,
     R: Future<Output = Box<dyn Rig>> + Send,
 {
-    let rig = factory().await;
-    let driver = rig.driver();
-    let mut report = Report::new(driver.name(), driver.capabilities());
-    drop(rig);
-    for subject in Subject::ALL {
-        for mode in Mode::ALL {
-            let name = format!("{} {}", subject.as_str(), mode.as_str());
-            if options
-                .only
-                .as_ref()
-                .is_some_and(|only| !name.contains(only))
-            {
-                continue;
+    let driver = factory().await.driver();
+    let claims = driver.capabilities();
+    let cases = Case::all(&claims);
+    let wanted = |case: &Case| {
+        let only = options.only.as_ref();
+        only.is_none_or(|only| case.name().contains(only))
+    };
+    let mut results = futures::stream::iter(cases.into_iter().filter(wanted))
+        .map(|case| {
+            let (factory, claims) = (&factory, &claims);
+            async move {
+                let result = case.run(factory, claims, options).await;
+                (case, result)
             }
-            let needs: Capability = subject.needs();
-            let result = if !driver.capabilities().has(needs) {
-                CaseResult::Skipped(needs)
-            } else if mode == Mode::Cancelled && !subject.can_be_cancelled() {
-                continue;
-            } else {
-                match modes::run(&factory, subject, mode, options).await {
-                    Ok(()) => CaseResult::Passed,
-                    Err(why) => CaseResult::Failed(why),
-                }
-            };
-            report.add(name, needs, result);
-        }
+        })
+        .buffered(options.at_once.max(1));
+    let mut report = Report::new(driver.name(), claims.clone());
+    while let Some((case, result)) = results.next().await {
+        report.add(case.name(), case.needs(), result);
     }
+    drop(results);
     report
 }

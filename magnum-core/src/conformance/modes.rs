@@ -10,7 +10,11 @@ use super::rig::{Fault, Rig};
 use super::subject::{Subject, done};
 use crate::engine::{ChangeRequest, Engine};
 use crate::id::OperationId;
-use crate::model::MemberPhase;
+use crate::model::{MemberPhase, NodeGroup};
+use crate::state::Health;
+
+/// How often a cluster is looked at until it must be healthy.
+const LOOKS: usize = 100;
 
 /// A way in which an operation is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,30 +56,31 @@ impl Mode {
 }
 
 /// What a plain run of an operation looks like.
-#[derive(Debug)]
-struct Plain {
+#[derive(Debug, Default)]
+pub(super) struct Plain {
     calls: u64,
     commits: u64,
+    rounds: u64,
     counts: BTreeMap<String, usize>,
 }
 
-/// Runs one case.
+/// Runs one case of an operation that works plainly.
 pub(super) async fn run<F, R>(
     factory: &F,
     subject: Subject,
     mode: Mode,
+    plain: &Plain,
     options: &Options,
 ) -> Result<(), String>
 where
     F: Fn() -> R + Send + Sync,
     R: Future<Output = Box<dyn Rig>> + Send,
 {
-    let plain = plainly(factory, subject).await?;
     let calls = || spread(plain.calls, options);
     let commits = || spread(plain.commits, options);
     match mode {
         Mode::Plainly => {}
-        Mode::Twice => twice(&ready(factory, subject).await?, subject, &plain).await?,
+        Mode::Twice => twice(&ready(factory, subject).await?, subject, plain).await?,
         Mode::CallsRefused | Mode::AnswersLost => {
             let fault = if mode == Mode::CallsRefused {
                 Fault::Refused
@@ -89,7 +94,7 @@ where
                 bench.rig.inject(point, fault);
                 let outcome = done(&bench, &engine, id).await;
                 at("call", point, outcome)?;
-                at("call", point, check(&bench, &engine, subject, &plain).await)?;
+                at("call", point, check(&bench, &engine, subject, plain).await)?;
             }
         }
         Mode::CrashedBeforeWrites | Mode::CrashedAfterWrites => {
@@ -103,12 +108,12 @@ where
                 at(
                     "write",
                     point,
-                    crashed(&bench, subject, &plain, point, stop).await,
+                    crashed(&bench, subject, plain, point, stop).await,
                 )?;
             }
         }
         Mode::Cancelled => {
-            for point in calls() {
+            for point in spread(plain.rounds, options) {
                 let bench = ready(factory, subject).await?;
                 at("round", point, cancelled(&bench, subject, point).await)?;
             }
@@ -116,7 +121,7 @@ where
         Mode::SecondWriter => {
             for point in commits() {
                 let bench = ready(factory, subject).await?;
-                at("write", point, raced(&bench, subject, &plain, point).await)?;
+                at("write", point, raced(&bench, subject, plain, point).await)?;
             }
         }
     }
@@ -154,26 +159,71 @@ async fn ask(bench: &Bench, engine: &Engine, subject: Subject) -> Result<Operati
     bench.ask(engine, request).await
 }
 
-async fn plainly<F, R>(factory: &F, subject: Subject) -> Result<Plain, String>
+/// Does an operation without any disturbance, and looks whether everything is as it should be.
+pub(super) async fn plainly<F, R>(factory: &F, subject: Subject) -> Result<Plain, String>
 where
     F: Fn() -> R + Send + Sync,
     R: Future<Output = Box<dyn Rig>> + Send,
 {
     let bench = ready(factory, subject).await?;
     let (engine, gate) = bench.engine(None)?;
+    if subject == Subject::ProbeHealth {
+        healthy(&bench, &engine).await?;
+        return Ok(Plain::default());
+    }
     let id = ask(&bench, &engine, subject).await?;
-    let (calls, commits) = (bench.rig.calls(), gate.commits());
+    let (calls, commits, rounds) = (bench.rig.calls(), gate.commits(), bench.rounds());
     done(&bench, &engine, id).await?;
     let plain = Plain {
         calls: bench.rig.calls() - calls,
         commits: gate.commits() - commits,
+        rounds: bench.rounds() - rounds,
         counts: counts(&bench).await,
     };
     check(&bench, &engine, subject, &plain).await?;
     if subject != Subject::Delete {
+        looked_at(&bench, &engine).await?;
         empty_after_deletion(&bench, &engine).await?;
     }
     Ok(plain)
+}
+
+/// A fresh look finds the members that were reported, all of them ready.
+async fn looked_at(bench: &Bench, engine: &Engine) -> Result<(), String> {
+    let reported = engine.cluster_view(&bench.cx, CLUSTER).await;
+    let reported = reported.map_err(|error| error.to_string())?;
+    let seen = engine.refresh(&bench.cx, CLUSTER).await;
+    let seen = seen.map_err(|error| error.to_string())?;
+    for (reported, seen) in reported.node_groups.iter().zip(&seen.node_groups) {
+        let names = |group: &NodeGroup| -> BTreeSet<String> {
+            let members = group.members.iter();
+            members
+                .map(|m| format!("{} {}", m.name, m.phase.as_str()))
+                .collect()
+        };
+        let (reported, found) = (names(reported), names(seen));
+        if reported != found {
+            let name = &seen.name;
+            return Err(format!(
+                "{name} reports {reported:?}, and a fresh look finds {found:?}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A cluster that was just made is soon found healthy.
+async fn healthy(bench: &Bench, engine: &Engine) -> Result<(), String> {
+    let mut health = Health::Unknown;
+    for _ in 0..LOOKS {
+        let seen = engine.refresh(&bench.cx, CLUSTER).await;
+        health = seen.map_err(|error| error.to_string())?.cluster.health;
+        if health == Health::Healthy {
+            return Ok(());
+        }
+        bench.rig.settle().await;
+    }
+    Err(format!("a cluster that was just made is found {health:?}"))
 }
 
 /// How many things of each kind there are.

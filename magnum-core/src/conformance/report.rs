@@ -78,19 +78,29 @@ impl Report {
         self.cases.iter().filter(skipped).count()
     }
 
-    /// Demands that nothing failed, and that the driver claims all of these, so that a run in which everything was skipped cannot pass.
+    /// Demands that nothing failed, that the driver claims all of these, and that each was proved by at least one case: neither a run in
+    /// which everything was skipped nor one in which a claim was never tried can pass.
     ///
     /// # Panics
     /// Where that is not so, with the report.
     pub fn assert_claims(&self, capabilities: impl IntoIterator<Item = Capability>) {
-        let absent: Vec<_> = capabilities
-            .into_iter()
-            .filter(|capability| !self.claims.has(*capability))
-            .map(Capability::as_str)
-            .collect();
+        let named: Vec<_> = capabilities.into_iter().collect();
+        let not = |holds: &dyn Fn(Capability) -> bool| -> Vec<&'static str> {
+            let lacking = named.iter().filter(|capability| !holds(**capability));
+            lacking.map(|capability| capability.as_str()).collect()
+        };
+        let absent = not(&|capability| self.claims.has(capability));
+        let unproved = not(&|capability| {
+            let mut own = self.cases.iter().filter(|case| case.needs == capability);
+            own.any(|case| case.result == CaseResult::Passed)
+        });
         assert!(absent.is_empty(), "not claimed: {absent:?}\n{self}");
         assert!(self.failures().next().is_none(), "{self}");
         assert!(self.passed() > 0, "no case was run\n{self}");
+        assert!(
+            unproved.is_empty(),
+            "proved by no case: {unproved:?}\n{self}"
+        );
     }
 }
 

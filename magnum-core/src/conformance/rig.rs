@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 
 use crate::driver::ClusterDriver;
 use crate::model::{KubeVersion, TemplateSpec};
@@ -23,7 +24,13 @@ pub trait Rig: Debug + Send + Sync {
     /// The driver.
     fn driver(&self) -> Arc<dyn ClusterDriver>;
 
-    /// What the suite's clusters are made from. Three control-plane nodes and more must be possible with it.
+    /// The time at which the suite's clock begins; it goes on by itself and is put forward past every pause. A fixed moment unless
+    /// something behind the driver reads a clock of its own, such as a service that checks certificates.
+    fn begins(&self) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_790_000_000, 0).unwrap_or_default()
+    }
+
+    /// What the suite's clusters are made from. Where the driver claims to resize the control plane, three nodes of it must be possible.
     fn template(&self) -> TemplateSpec;
 
     /// The version and image to which the suite upgrades; needed where the driver claims upgrades.

@@ -1,6 +1,7 @@
 //! The operations that are tried.
 
 use super::bench::{Bench, CLUSTER};
+use super::modes::Mode;
 use crate::driver::Capability;
 use crate::engine::{ChangeRequest, Engine, NodeGroupPatch, Resize, Upgrade};
 use crate::model::{MemberRef, NewNodeGroup, NodeGroupName};
@@ -24,11 +25,12 @@ pub(super) enum Subject {
     RotateCredential,
     BackUpEtcd,
     RestoreEtcd,
+    ProbeHealth,
     Delete,
 }
 
 impl Subject {
-    pub(super) const ALL: [Self; 16] = [
+    pub(super) const ALL: [Self; 17] = [
         Self::Create,
         Self::Grow,
         Self::Shrink,
@@ -44,6 +46,7 @@ impl Subject {
         Self::RotateCredential,
         Self::BackUpEtcd,
         Self::RestoreEtcd,
+        Self::ProbeHealth,
         Self::Delete,
     ];
 
@@ -64,6 +67,7 @@ impl Subject {
             Self::RotateCredential => "rotate the credential",
             Self::BackUpEtcd => "back up etcd",
             Self::RestoreEtcd => "restore etcd",
+            Self::ProbeHealth => "probe health",
             Self::Delete => "delete",
         }
     }
@@ -82,11 +86,17 @@ impl Subject {
             Self::RotateCredential => Capability::RotateCredential,
             Self::BackUpEtcd => Capability::BackUpEtcd,
             Self::RestoreEtcd => Capability::RestoreEtcd,
+            Self::ProbeHealth => Capability::ProbeHealth,
         }
     }
 
-    pub(super) const fn can_be_cancelled(self) -> bool {
-        !matches!(self, Self::Delete)
+    /// Whether it is done in this way: a deletion cannot be cancelled, and a look at a cluster's health is no operation.
+    pub(super) fn is_tried(self, mode: Mode) -> bool {
+        match self {
+            Self::Delete => mode != Mode::Cancelled,
+            Self::ProbeHealth => mode == Mode::Plainly,
+            _ => true,
+        }
     }
 
     /// Brings the cluster to where the operation begins.
@@ -154,6 +164,7 @@ impl Subject {
             Self::BackUpEtcd => ChangeRequest::BackUpEtcd("first".to_owned()),
             Self::RestoreEtcd => ChangeRequest::RestoreEtcd("first".to_owned()),
             Self::Delete => ChangeRequest::Delete,
+            Self::ProbeHealth => return Err("a look at health is no request".to_owned()),
         })
     }
 }

@@ -8,6 +8,7 @@ mod change;
 mod context;
 mod contract;
 mod error;
+pub mod layers;
 pub mod memory;
 mod plan;
 mod registry;

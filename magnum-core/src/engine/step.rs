@@ -264,13 +264,14 @@ impl Engine {
         let record = record.ok_or_else(missing)?;
         let driver = self.driver_of(&record.view)?;
         let reading = self.reading_context(&record.view, operation.id);
-        match driver
-            .advance(&reading, &record.view, &operation.change)
-            .await
-        {
-            // The lease is gone, so a driver that wants to write is stopped before any effect, as it would be for a zombie.
-            Ok(_) | Err(DriverError::Checkpoint(_)) => Ok(()),
-            Err(error) => Err(error.into()),
+        loop {
+            let call = driver.advance(&reading, &record.view, &operation.change);
+            match call.await {
+                // The lease is gone, so a driver that wants to write is stopped before any effect, as it would be for a zombie.
+                Ok(_) | Err(DriverError::Checkpoint(_)) => return Ok(()),
+                Err(error) if error.retry() == Retry::Never => return Err(error.into()),
+                Err(_) => self.0.clock.sleep(self.0.config.first_pause).await,
+            }
         }
     }
 

@@ -9,6 +9,7 @@ mod scope;
 mod step;
 
 pub(crate) use accept::Blocked;
+pub(crate) use backoff::pause;
 pub(crate) use draft::{Draft, operation_id, random_uuid};
 pub(crate) use effects::token_memo;
 pub use record::{Lease, OnBusy, Operation, OperationState, Outcome};

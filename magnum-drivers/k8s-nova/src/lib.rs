@@ -1,13 +1,13 @@
 //! The driver for Kubernetes on virtual machines.
 //!
-//! [`NovaDriver`] builds clusters whose control plane is virtual; their worker groups may be virtual or physical. It is a thin shell
-//! over [`magnum_driver_kit`]: names, capabilities and limits are here, everything else is there.
+//! [`NovaDriver`] builds clusters whose control plane is virtual; their worker groups may be virtual or physical. Its name, capabilities
+//! and limits are here, everything else is in [`magnum_driver_kit`].
 
-mod capabilities;
-mod config;
-mod driver;
+mod kind;
 
-pub use capabilities::capabilities;
-pub use config::Timeouts;
-pub use driver::NovaDriver;
+pub use kind::Nova;
 pub use magnum_driver_kit::config::{DriverConfig, Patience, PollIntervals, SessionSource};
+pub use magnum_driver_kit::shell::{DriverKind, Timeouts};
+
+/// Builds clusters of virtual machines.
+pub type NovaDriver = magnum_driver_kit::shell::KubernetesDriver<Nova>;

@@ -14,6 +14,7 @@ pub mod labels;
 pub mod lookup;
 pub mod members;
 pub mod memo;
+pub mod shell;
 pub mod stack_ops;
 pub mod stacks;
 
@@ -23,3 +24,4 @@ pub use barbican::BarbicanSecrets;
 pub use config::{DriverConfig, Patience, PollIntervals, SessionSource};
 pub use credential::{CredentialMode, CredentialOwner, WorkCredentials};
 pub use flow::Kit;
+pub use shell::{DriverKind, KubernetesDriver, Timeouts};

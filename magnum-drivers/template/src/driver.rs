@@ -1,5 +1,6 @@
 //! The contract, kept.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,20 +13,22 @@ use magnum_core::{
     ServerType,
 };
 
-use crate::machines::{Machine, MachineError, Machines};
+use crate::machines::{Machine, MachineError, MachineService};
 use crate::memo::{Memo, Planned};
 
 /// The driver.
 #[derive(Debug, Clone)]
 pub struct TemplateDriver {
-    machines: Machines,
+    machines: Arc<dyn MachineService>,
 }
 
 impl TemplateDriver {
     /// A driver on a service.
     #[must_use]
-    pub const fn new(machines: Machines) -> Self {
-        Self { machines }
+    pub fn new(machines: impl MachineService) -> Self {
+        Self {
+            machines: Arc::new(machines),
+        }
     }
 
     /// One group to its size: decide, checkpoint, act, report.

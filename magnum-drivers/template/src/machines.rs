@@ -1,10 +1,14 @@
-//! The pretended service. Yours has a network between; everything else about it is the same.
+//! The service that the driver builds on, and a pretended one. Yours has a network between; everything else about it is the same.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
 /// A machine, as the service shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// Its name.
     pub name: String,
@@ -17,6 +21,28 @@ pub struct Machine {
 #[error("the machine service is not available")]
 pub struct MachineError;
 
+/// What the driver asks of a service of machines. Put your client here.
+#[async_trait]
+pub trait MachineService: Debug + Send + Sync + 'static {
+    /// Makes a machine; one of that name and mark is left as it is.
+    ///
+    /// # Errors
+    /// [`MachineError`]; the machine may have been made nevertheless.
+    async fn make(&self, machine: Machine) -> Result<(), MachineError>;
+
+    /// Removes a machine; none there is success.
+    ///
+    /// # Errors
+    /// [`MachineError`]; the machine may have been removed nevertheless.
+    async fn remove(&self, name: &str) -> Result<(), MachineError>;
+
+    /// The machines with a mark.
+    ///
+    /// # Errors
+    /// [`MachineError`].
+    async fn marked(&self, mark: &str) -> Result<Vec<Machine>, MachineError>;
+}
+
 #[derive(Debug, Default)]
 struct State {
     machines: BTreeMap<String, Machine>,
@@ -25,7 +51,7 @@ struct State {
     faults: Vec<(u64, bool)>,
 }
 
-/// The pretended service. Clones are the same service.
+/// A pretended service, with a record of what was made and faults on demand. Clones are the same service.
 #[derive(Debug, Clone, Default)]
 pub struct Machines(Arc<Mutex<State>>);
 
@@ -38,42 +64,6 @@ impl Machines {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().expect("no holder of this lock panics")
-    }
-
-    /// Makes a machine; one of that name and mark is left as it is.
-    ///
-    /// # Errors
-    /// [`MachineError`]; the machine may have been made nevertheless.
-    pub async fn make(&self, machine: Machine) -> Result<(), MachineError> {
-        self.call(|state| {
-            if !state.machines.contains_key(&machine.name) {
-                state.made.push(machine.name.clone());
-                state.machines.insert(machine.name.clone(), machine);
-            }
-        })
-        .await
-    }
-
-    /// Removes a machine; none there is success.
-    ///
-    /// # Errors
-    /// [`MachineError`]; the machine may have been removed nevertheless.
-    pub async fn remove(&self, name: &str) -> Result<(), MachineError> {
-        self.call(|state| drop(state.machines.remove(name))).await
-    }
-
-    /// The machines with a mark.
-    ///
-    /// # Errors
-    /// [`MachineError`].
-    pub async fn marked(&self, mark: &str) -> Result<Vec<Machine>, MachineError> {
-        self.call(|state| {
-            let all = state.machines.values();
-            all.filter(|machine| machine.mark == mark)
-                .cloned()
-                .collect()
-        })
-        .await
     }
 
     /// Everything that is there.
@@ -119,5 +109,32 @@ impl Machines {
             return Err(MachineError);
         }
         Ok(value)
+    }
+}
+
+#[async_trait]
+impl MachineService for Machines {
+    async fn make(&self, machine: Machine) -> Result<(), MachineError> {
+        self.call(|state| {
+            if !state.machines.contains_key(&machine.name) {
+                state.made.push(machine.name.clone());
+                state.machines.insert(machine.name.clone(), machine);
+            }
+        })
+        .await
+    }
+
+    async fn remove(&self, name: &str) -> Result<(), MachineError> {
+        self.call(|state| drop(state.machines.remove(name))).await
+    }
+
+    async fn marked(&self, mark: &str) -> Result<Vec<Machine>, MachineError> {
+        self.call(|state| {
+            let all = state.machines.values();
+            all.filter(|machine| machine.mark == mark)
+                .cloned()
+                .collect()
+        })
+        .await
     }
 }

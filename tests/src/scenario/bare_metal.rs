@@ -6,28 +6,14 @@ use magnum_core::{
     ClusterName, LoadBalancerSettings, NewCluster, NewNodeGroup, NodeGroupName, Resize, ServerType,
     TemplateSpec,
 };
-use magnum_heat::hot::Document;
+use magnum_examples::GivenNetwork;
 use magnum_heat::services::{ironic, neutron};
-use magnum_heat::stack::{
-    CreateStack, DeleteStack, DeleteWait, ShowStack, StackContent, StackRef, wait_deleted,
-};
 
 use super::lifecycle::ready;
 use crate::{Bench, Failure};
 
-/// A network with a way out, as a project has it before any cluster.
-const GIVEN: &str = r#"{
-  "heat_template_version": "2021-04-16",
-  "resources": {
-    "network": {"type": "OS::Neutron::Net", "properties": {"name": "given"}},
-    "subnet": {"type": "OS::Neutron::Subnet", "properties": {
-      "name": "given", "network": {"get_resource": "network"}, "cidr": "10.20.0.0/24"}},
-    "router": {"type": "OS::Neutron::Router", "properties": {
-      "name": "given", "external_gateway_info": {"network": "public"}}},
-    "interface": {"type": "OS::Neutron::RouterInterface", "properties": {
-      "router": {"get_resource": "router"}, "subnet": {"get_resource": "subnet"}}}
-  }
-}"#;
+/// How often the given network is looked at while it comes and goes.
+const POLL: Duration = Duration::from_millis(500);
 
 /// A bare metal group of two joins a cluster of virtual machines on a given network, and goes (rule `BM-06`).
 ///
@@ -35,9 +21,9 @@ const GIVEN: &str = r#"{
 /// Whatever does not hold.
 pub async fn bare_metal_group_in_a_vm_cluster(bench: Bench) -> Result<(), Failure> {
     let (engine, caller) = (&bench.engine, &bench.project.caller);
-    let network = make_network(&bench).await?;
+    let network = GivenNetwork::make(&bench.project.session, POLL).await?;
     let mut spec = bench.cloud.spec();
-    spec.fixed_network = Some("given".to_owned());
+    spec.fixed_network = Some(network.name().to_owned());
     let template = bench.template(spec).await?;
     let new = NewCluster::new(ClusterName::new("mixed")?, template.id.to_string());
     let accepted = engine.create_cluster(caller, new).await?;
@@ -70,8 +56,8 @@ pub async fn bare_metal_group_in_a_vm_cluster(bench: Bench) -> Result<(), Failur
         .succeeds(&engine.delete_cluster(caller, id).await?)
         .await?;
     // What was given stays.
-    neutron::find::<neutron::Network>(&bench.project.session, "given").await?;
-    remove_network(&bench, network).await?;
+    neutron::find::<neutron::Network>(&bench.project.session, network.name()).await?;
+    network.remove(&bench.project.session, POLL).await?;
     bench.end().await
 }
 
@@ -82,10 +68,10 @@ pub async fn bare_metal_group_in_a_vm_cluster(bench: Bench) -> Result<(), Failur
 /// Whatever does not hold.
 pub async fn cluster_of_machines(bench: Bench) -> Result<(), Failure> {
     let (engine, caller) = (&bench.engine, &bench.project.caller);
-    let network = make_network(&bench).await?;
+    let network = GivenNetwork::make(&bench.project.session, POLL).await?;
     let mut spec = TemplateSpec::new("ubuntu-k8s-bm-v1.36", "baremetal");
     spec.server_type = ServerType::BareMetal;
-    spec.fixed_network = Some("given".to_owned());
+    spec.fixed_network = Some(network.name().to_owned());
     spec.master_lb = LoadBalancerSettings {
         enabled: false,
         floating_ip: false,
@@ -106,46 +92,6 @@ pub async fn cluster_of_machines(bench: Bench) -> Result<(), Failure> {
     bench
         .succeeds(&engine.delete_cluster(caller, id).await?)
         .await?;
-    remove_network(&bench, network).await?;
+    network.remove(&bench.project.session, POLL).await?;
     bench.end().await
-}
-
-async fn make_network(bench: &Bench) -> Result<StackRef, Failure> {
-    let session = &bench.project.session;
-    let content = StackContent::new(Document::parse(GIVEN)?);
-    let created = session.send(CreateStack::new("given", content)).await?;
-    let stack = created.stack;
-    for _ in 0..240 {
-        let shown = session.send(ShowStack::new(stack.clone())).await?;
-        if !shown.status.is_in_progress() {
-            assert_eq!(
-                shown.status.to_string(),
-                "CREATE_COMPLETE",
-                "{}",
-                shown.status_reason
-            );
-            return Ok(stack);
-        }
-        tokio::time::sleep(Duration::from_millis(500)).await;
-    }
-    Err("the given network was not made in two minutes".into())
-}
-
-async fn remove_network(bench: &Bench, stack: StackRef) -> Result<(), Failure> {
-    let session = &bench.project.session;
-    session
-        .send(DeleteStack {
-            stack: stack.clone(),
-        })
-        .await?;
-    let wait = DeleteWait::new(None, Duration::from_secs(30));
-    wait_deleted(
-        session,
-        &stack,
-        wait,
-        Duration::from_millis(500),
-        Duration::from_secs(120),
-    )
-    .await?;
-    Ok(())
 }

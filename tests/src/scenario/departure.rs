@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::lifecycle::ready;
 use crate::project::{login, new_user};
-use crate::{Bench, Failure, TestCloud, TestProject, open_engine_with, publish};
+use crate::{Bench, Failure, TestCloud, TestProject, engine_builder, publish};
 
 /// The creator is deleted, a resize works; the credential is rotated, then removed from outside, and a resize works still; the deletion
 /// leaves no credential.
@@ -23,7 +23,7 @@ pub async fn creator_leaves(cloud: TestCloud) -> Result<(), Failure> {
     let (user, password) = new_user(&cloud.admin, &name).await?;
     let service = login(&cloud.admin, &user, &password, Scope::Unscoped).await?;
     let folder = tempfile::tempdir()?;
-    let engine = open_engine_with(
+    let engine = engine_builder(
         folder.path(),
         cloud.proxy.clone(),
         cloud.polls.clone(),
@@ -33,7 +33,8 @@ pub async fn creator_leaves(cloud: TestCloud) -> Result<(), Failure> {
             (Arc::clone(&credentials) as _, Some(credentials as _))
         },
     )
-    .await?;
+    .await?
+    .build()?;
     let template = publish(&engine, &project.caller, cloud.spec()).await?;
     let creator = project.caller.clone();
     let new = NewCluster::new(ClusterName::new("orphan")?, template.id.to_string());

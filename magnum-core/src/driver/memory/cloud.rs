@@ -148,6 +148,12 @@ impl MemoryCloud {
         self.state().ledger.clone()
     }
 
+    /// How many entries the ledger has.
+    #[must_use]
+    pub fn ledger_len(&self) -> usize {
+        self.state().ledger.len()
+    }
+
     /// Names that were made more than once. Names hold random ids, so there must be none.
     #[must_use]
     pub fn made_twice(&self) -> Vec<String> {

@@ -128,6 +128,8 @@ pub struct SimulatorConfig {
     pub login: AdminLogin,
     /// Time between two looks at Nova. Default 1 s.
     pub poll_interval: Duration,
+    /// Time between two turns of the clusters' own controllers: nodes become ready, pods are placed. Default 200 ms.
+    pub tick: Duration,
     /// Time from ACTIVE to the first stage. Default 300 ms.
     pub boot_delay: Duration,
     /// Time `kubeadm` takes. Default 300 ms.
@@ -155,6 +157,7 @@ impl SimulatorConfig {
         Self {
             login,
             poll_interval: Duration::from_secs(1),
+            tick: Duration::from_millis(200),
             boot_delay: Duration::from_millis(300),
             kubeadm_time: Duration::from_millis(300),
             node_grace: Duration::from_secs(2),

@@ -181,7 +181,7 @@ async fn keep_up(shared: Arc<Shared>, mut stopped: watch::Receiver<bool>) {
     let mut count = 0u64;
     loop {
         tokio::select! {
-            () = tokio::time::sleep(Duration::from_millis(200)) => {}
+            () = tokio::time::sleep(shared.config.tick) => {}
             _ = stopped.changed() => return,
         }
         let clusters: Vec<_> = shared.clusters.read().await.values().cloned().collect();

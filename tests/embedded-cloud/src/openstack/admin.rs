@@ -1,4 +1,4 @@
-//! `/_embedded`: the cloud's own interface for tests: faults, ledger, inventory, shutdown.
+//! `/_embedded`: the cloud's own interface for tests: faults, ledger, requests, inventory, shutdown.
 
 use axum::extract::{Path, Query};
 use axum::response::{IntoResponse, Response};
@@ -16,6 +16,7 @@ pub(super) fn router() -> Router {
         .route("/faults", post(add_fault).get(faults).delete(clear_faults))
         .route("/faults/{id}", delete(clear_fault))
         .route("/ledger", get(ledger))
+        .route("/requests", get(requests))
         .route("/inventory", get(inventory))
         .route("/shutdown", post(shutdown))
 }
@@ -43,6 +44,10 @@ async fn clear_fault(cloud: Cloud, Path(id): Path<u64>) -> StatusCode {
 
 async fn ledger(cloud: Cloud) -> Json<Value> {
     Json(json!({"ledger": cloud.ledger().entries()}))
+}
+
+async fn requests(cloud: Cloud) -> Json<Value> {
+    Json(json!({"requests": cloud.requests().all()}))
 }
 
 #[derive(Debug, Deserialize)]

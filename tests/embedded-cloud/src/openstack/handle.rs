@@ -21,6 +21,7 @@ use super::journal::Journal;
 use super::keystone::Keystone;
 use super::latency::{Build, Latency};
 use super::ledger::Ledger;
+use super::requests::Requests;
 use super::{Service, ServiceKind};
 use crate::cloud::Options;
 
@@ -38,6 +39,7 @@ pub(super) struct Inner {
     pub(super) routers: OnceLock<HashMap<ServiceKind, Router>>,
     pub(super) faults: Faults,
     ledger: Ledger,
+    requests: Requests,
     pub(super) journal: Option<Journal>,
     pub(super) gate: RwLock<()>,
     shutdown: watch::Sender<bool>,
@@ -88,6 +90,7 @@ impl Cloud {
             routers: OnceLock::new(),
             faults: Faults::default(),
             ledger,
+            requests: Requests::default(),
             journal,
             gate: RwLock::new(()),
             shutdown: watch::channel(false).0,
@@ -183,6 +186,12 @@ impl Cloud {
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
         &self.0.ledger
+    }
+
+    /// The log of requests from outside.
+    #[must_use]
+    pub fn requests(&self) -> &Requests {
+        &self.0.requests
     }
 
     /// The identity service.

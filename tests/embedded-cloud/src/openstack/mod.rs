@@ -17,6 +17,7 @@ pub mod ledger;
 pub mod listing;
 pub mod microversion;
 pub mod reply;
+pub mod requests;
 pub mod seed;
 pub mod server;
 pub mod service;

@@ -18,6 +18,7 @@ use tower::ServiceExt;
 use super::faults::{Drop, Fault};
 use super::journal::Journal;
 use super::reply::InProcess;
+use super::requests::Asked;
 use super::{ApiError, Cloud, ServiceKind, admin};
 
 /// Puts the routers of all services in place and lets them resume.
@@ -104,6 +105,8 @@ impl Cloud {
         request.extensions_mut().insert(kind);
         *request.uri_mut() = rest;
 
+        let outside = request.extensions().get::<InProcess>().is_none();
+        let asked = outside.then(|| Asked::new(self, kind, &request));
         let mut lose_answer = false;
         if !self.inner().faults.is_empty() {
             let (faulted, fault) = self.fault(kind, request).await;
@@ -125,7 +128,6 @@ impl Cloud {
             }
         }
 
-        let outside = request.extensions().get::<InProcess>().is_none();
         let mutating = !matches!(
             *request.method(),
             Method::GET | Method::HEAD | Method::OPTIONS
@@ -137,6 +139,9 @@ impl Cloud {
         };
         let response = infallible(router.oneshot(request).await);
         drop(gate);
+        if let (Some(asked), Some(response)) = (asked, &response) {
+            asked.answered(self, response);
+        }
         if outside && mutating {
             self.flush().await;
         }
