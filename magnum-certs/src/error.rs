@@ -146,8 +146,8 @@ impl Error {
             Self::Crypto { .. }
             | Self::Io { .. }
             | Self::NoAuthorities { .. }
-            | Self::NoEndpoint { .. }
-            | Self::Store(SecretStoreError::Unavailable { .. }) => Retry::Later,
+            | Self::NoEndpoint { .. } => Retry::Later,
+            Self::Store(error) => error.retry(),
             Self::Engine(error) => error.retry(),
             _ => Retry::Never,
         }

@@ -125,9 +125,8 @@ impl Error {
     #[must_use]
     pub const fn retry(&self) -> Retry {
         match self {
-            Self::Conflict { .. } | Self::Secret(SecretStoreError::Unavailable { .. }) => {
-                Retry::Later
-            }
+            Self::Conflict { .. } => Retry::Later,
+            Self::Secret(error) => error.retry(),
             Self::Driver(error) => error.retry(),
             Self::Credential(error) => error.retry(),
             Self::Store(error) => error.retry(),

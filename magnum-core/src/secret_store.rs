@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 
 use crate::id::ClusterId;
+use crate::retry::Retry;
 use crate::secret::Secret;
 
 /// Why a secret could not be read or written. No variant carries secret text.
@@ -53,6 +54,17 @@ pub enum SecretStoreError {
         /// The purpose.
         purpose: String,
     },
+}
+
+impl SecretStoreError {
+    /// Whether the same call may succeed later.
+    #[must_use]
+    pub const fn retry(&self) -> Retry {
+        match self {
+            Self::Unavailable { .. } => Retry::Later,
+            Self::Refused { .. } | Self::Lost { .. } | Self::Damaged { .. } => Retry::Never,
+        }
+    }
 }
 
 /// Keeps secrets by cluster and purpose (such as `pki.ca`, `pki.sa`, `cloud.credential`).

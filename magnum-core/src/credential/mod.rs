@@ -99,9 +99,9 @@ impl CredentialError {
     #[must_use]
     pub const fn retry(&self) -> Retry {
         match self {
-            Self::Refused { .. } | Self::Secret(SecretStoreError::Damaged { .. }) => Retry::Never,
+            Self::Refused { .. } => Retry::Never,
             Self::Unavailable { retry, .. } => *retry,
-            Self::Secret(SecretStoreError::Unavailable { .. }) => Retry::Later,
+            Self::Secret(error) => error.retry(),
         }
     }
 

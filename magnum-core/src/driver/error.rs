@@ -56,17 +56,10 @@ impl DriverError {
     #[must_use]
     pub const fn retry(&self) -> Retry {
         match self {
-            Self::Invalid(_)
-            | Self::Unsupported { .. }
-            | Self::Internal { .. }
-            | Self::Secret(
-                SecretStoreError::Damaged { .. }
-                | SecretStoreError::Lost { .. }
-                | SecretStoreError::Refused { .. },
-            ) => Retry::Never,
+            Self::Invalid(_) | Self::Unsupported { .. } | Self::Internal { .. } => Retry::Never,
             Self::Unavailable { retry, .. } => *retry,
             Self::Checkpoint(error) => error.retry(),
-            Self::Secret(SecretStoreError::Unavailable { .. }) => Retry::Later,
+            Self::Secret(error) => error.retry(),
         }
     }
 
