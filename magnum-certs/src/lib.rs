@@ -28,6 +28,12 @@
 //!
 //! Embedders of an engine use [`Certificates`]; drivers use [`ClusterPki`] with the secret store of their context.
 //!
+//! # Rotation
+//!
+//! The engine leads a driver through three [`RotationPhase`]s: old and new trusted, certificates re-issued, only the new trusted. A
+//! [`RotationPlan`] says to which generation each part goes; [`ClusterPki::enter_phase`] brings the stored keys to a phase, however
+//! often it is entered; [`ClusterPki::renewal`] says which leaves are to be replaced. [`ReferenceKeys`] show all of it on core's reference driver.
+//!
 //! # Rules kept everywhere
 //!
 //! - A certificate is made from its profile; a signing request adds its key and, of the profile's names, those that it wants.

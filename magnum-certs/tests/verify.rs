@@ -205,7 +205,7 @@ const QUICK: &[KeyAlgorithm] = &[
 ];
 
 #[test]
-fn ck_01_ck_08_all_profiles_under_a_p256_authority_pass_strict_verifiers() {
+fn ck_01_ck_08_p_09_all_profiles_under_a_p256_authority_pass_strict_verifiers() {
     matrix(KeyAlgorithm::EcdsaP256, QUICK);
 }
 

@@ -247,8 +247,8 @@ impl Certificates {
         Ok(self.pki(&cluster).await?.phase())
     }
 
-    /// The authorities' certificates, and what was signed for the cluster and not revoked, with their ends, soonest first (rule CK-10).
-    /// What has ended is listed until it is pruned from the inventory.
+    /// The authorities' certificates and, for whoever may read the inventory ([`Certificates::issued`]), what was signed for the cluster and
+    /// not revoked, with their ends, soonest first (rule CK-10). What has ended is listed until it is pruned from the inventory.
     ///
     /// # Errors
     /// As [`Certificates::ca`].
@@ -258,7 +258,7 @@ impl Certificates {
         cluster: impl Into<ClusterKey> + Send,
     ) -> Result<Vec<Expiry>, Error> {
         let cluster = self.engine.cluster(cx, cluster).await?;
-        let all = self.overview(&cluster, self.clock.now()).await?;
+        let all = self.overview(cx, &cluster, self.clock.now()).await?;
         Ok(all.into_iter().map(|listed| listed.expiry).collect())
     }
 

@@ -1,6 +1,8 @@
 //! kubeconfig files: build, write, read, validate, merge.
 
 mod auth;
+#[cfg(feature = "kube")]
+mod kube;
 mod merge;
 mod model;
 mod secret_text;

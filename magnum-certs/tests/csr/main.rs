@@ -12,6 +12,8 @@ use magnum_certs::{
 };
 use proptest::prelude::*;
 
+mod corpus;
+
 fn now() -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 12, 1, 5, 0, 0).unwrap()
 }
@@ -352,7 +354,7 @@ fn profiles_are_recognised_from_a_subject() {
 }
 
 #[test]
-fn ck_01_a_leaf_never_outlives_its_authority() {
+fn ck_01_p_08_a_leaf_never_outlives_its_authority() {
     let ten_days = Duration::from_secs(10 * 24 * 3600);
     let authority = Authority::create(
         AuthorityKind::Kubernetes,

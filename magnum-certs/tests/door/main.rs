@@ -243,7 +243,7 @@ async fn a_cluster_that_is_being_made_says_so() {
 }
 
 #[tokio::test]
-async fn ms_08_rights_follow_from_the_callers_role() {
+async fn ms_08_p_07_p_10_rights_follow_from_the_callers_role() {
     let World { certificates, .. } = created().await;
     let reader = RequestContext::new("p", "rita").with_roles(["reader"]);
     let colleague = RequestContext::new("p", "bob");
@@ -323,6 +323,25 @@ async fn ms_06_another_projects_cluster_looks_absent() {
             .await
             .unwrap_err(),
     );
+}
+
+/// A key that names no cluster, or something else altogether, is a plain refusal.
+#[tokio::test]
+async fn p_11_a_missing_cluster_is_a_typed_error_without_insides() {
+    let World { certificates, .. } = created().await;
+    let absent = uuid::Uuid::nil().to_string();
+    for key in ["", "gone", "' OR 1=1 --", absent.as_str()] {
+        let error = certificates
+            .sign_csr(&alice(), key, &csr("bob", "team"), None, None)
+            .await
+            .unwrap_err();
+        let text = error.to_string();
+        assert!(
+            matches!(error, Error::Engine(magnum_core::Error::NotFound { .. })),
+            "{text}"
+        );
+        assert!(!text.contains("SELECT"), "{text}");
+    }
 }
 
 #[tokio::test]
@@ -416,14 +435,12 @@ async fn ck_10_everything_signed_is_recorded_and_can_be_revoked() {
         refused,
         Err(Error::Engine(magnum_core::Error::Forbidden { .. }))
     ));
-    assert_eq!(
-        certificates
-            .expiries(&reader, "my.cluster")
-            .await
-            .unwrap()
-            .len(),
-        3
-    );
+    let overview = async |cx: &RequestContext| {
+        let all = certificates.expiries(cx, "my.cluster").await;
+        all.unwrap().len()
+    };
+    assert_eq!(overview(&reader).await, 3, "the authorities");
+    assert_eq!(overview(&alice()).await, 5, "and what was signed");
 }
 
 #[test]

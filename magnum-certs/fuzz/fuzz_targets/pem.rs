@@ -1,0 +1,8 @@
+#![no_main]
+//! See `inputs.rs`.
+
+#[path = "../inputs.rs"]
+#[allow(dead_code)]
+mod inputs;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| inputs::pem(data));
