@@ -12,7 +12,7 @@ use magnum_core::driver::{
     Advance, Capabilities, Change, ClusterDriver, ClusterView, DriverContext, DriverError,
     DriverSelector, Leftover, Plan,
 };
-use magnum_core::{Health, Member, NodeGroupId, Problems, ServerType};
+use magnum_core::{Health, LabelSchema, Member, NodeGroupId, Problems, ServerType};
 use magnum_driver_kit::config::{DriverConfig, SessionSource};
 use magnum_driver_kit::flow::{Kit, plan, validate};
 
@@ -72,6 +72,10 @@ impl ClusterDriver for IronicDriver {
 
     fn plan(&self, view: &ClusterView, change: &Change) -> Plan {
         plan(view, change)
+    }
+
+    fn label_schema(&self) -> Option<LabelSchema> {
+        Some(self.kit.label_schema())
     }
 
     async fn preflight(&self, view: &ClusterView, change: &Change) -> Result<(), DriverError> {
