@@ -37,10 +37,11 @@ pub use id::{
 };
 pub use model::{
     Cluster, ClusterFacts, ClusterName, ClusterTemplate, Deprecation, FlavorSize, FlavorSizes,
-    KubeVersion, LabelMerge, Labels, LoadBalancerSettings, Member, MemberPhase, MemberRef,
-    NetworkPlan, NewCluster, NewClusterTemplate, NewNodeGroup, NewTemplateVersion, NodeGroup,
-    NodeGroupName, NodeGroupRole, NodeGroupSpec, OverrideRule, Overrides, Problem, Problems,
-    ServerType, Taint, TaintEffect, TemplateName, TemplateSpec,
+    HealthReport, KubeSupport, KubeVersion, LabelKind, LabelMerge, LabelSchema, Labels,
+    LoadBalancerSettings, Member, MemberPhase, MemberRef, NetworkPlan, NewCluster,
+    NewClusterTemplate, NewNodeGroup, NewTemplateVersion, NodeGroup, NodeGroupName, NodeGroupRole,
+    NodeGroupSpec, OverrideRule, Overrides, Problem, Problems, ServerType, Taint, TaintEffect,
+    TemplateName, TemplateSpec, parse_nameservers,
 };
 pub use operation::{Lease, LockScope, OnBusy, Operation, OperationState, Outcome};
 pub use retry::Retry;

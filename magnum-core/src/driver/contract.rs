@@ -9,7 +9,7 @@ use super::{
     Advance, Capabilities, Change, ClusterView, DriverContext, DriverError, DriverSelector,
     Leftover, Plan,
 };
-use crate::model::{Member, Problems};
+use crate::model::{LabelSchema, Member, Problems};
 use crate::state::Health;
 
 /// Builds, changes and removes clusters. Shared by all operations: keep per-cluster state in memos, not in `self`.
@@ -47,6 +47,17 @@ pub trait ClusterDriver: Debug + Send + Sync + 'static {
     /// - *Idempotency*: pure.
     /// - *Errors*: none.
     fn plan(&self, view: &ClusterView, change: &Change) -> Plan;
+
+    /// Says which labels it knows, beside those of the engine ([`LabelSchema::of_the_engine`](crate::LabelSchema::of_the_engine)).
+    ///
+    /// - *Called when* a cluster, or a node group with labels of its own, is asked for, before [`validate`](Self::validate).
+    /// - *Must do*: list every label that it reads, and Magnum's that it knowingly does without.
+    /// - *May assume*: nothing. Pure.
+    /// - *Idempotency*: always the same answer.
+    /// - *Errors*: none. `None`, the default, says that nothing is known of its labels: none is reported or refused then.
+    fn label_schema(&self) -> Option<LabelSchema> {
+        None
+    }
 
     /// Checks a change against the cloud, without any effect there.
     ///

@@ -8,6 +8,7 @@ use super::understand::preview;
 use super::{Accepted, ChangeRequest, ClusterKey, Deed, Engine, RequestContext, telemetry};
 use crate::driver::{Change, ChangeKind, ClusterDriver, ClusterView};
 use crate::error::Error;
+use crate::event::EventKind;
 use crate::id::OperationId;
 use crate::model::{KubeVersion, NodeGroupRole, Problems};
 use crate::operation::{
@@ -135,6 +136,9 @@ impl Engine {
             meant.on_done,
         );
         let id = operation.id;
+        for text in meant.notes {
+            draft.tell(Some(id), EventKind::Warning { text });
+        }
         match draft.accept(operation, on_busy) {
             Ok(()) => Ok(Decision::Accept(Box::new(draft), id)),
             Err(Blocked(holder)) => Err(conflict(name, kind, &holder)),

@@ -174,8 +174,15 @@ impl Engine {
         rules::control_plane(new.master_count, &spec, &mut problems);
         rules::driver_can(&*driver, &spec, &mut problems);
         rules::allowed(&self.0.config, &*driver, &spec, &mut problems);
+        warnings.extend(rules::labels(
+            &self.0.config,
+            &*driver,
+            &spec.labels,
+            &mut problems,
+        ));
         let default = &self.0.config.default_kube_version;
         let kube_version = rules::kube_version(&spec.labels, default, &mut problems);
+        warnings.extend(kube_version.support_warning(self.0.clock.now()));
         // With wrong ranges the rest is still checked, on the default ones.
         let reserved = &self.0.config.reserved_ranges;
         let network = NetworkPlan::avoiding(&spec.labels, reserved).unwrap_or_else(|others| {
@@ -208,6 +215,7 @@ impl Engine {
             status: Status::CREATE_IN_PROGRESS,
             status_reason: None,
             health: Health::Unknown,
+            health_report: None,
             facts: ClusterFacts::default(),
             created_at: now,
             updated_at: now,
@@ -219,7 +227,7 @@ impl Engine {
             node_groups,
         };
         self.claimed(&*driver, change, false)?;
-        problems.absorb(driver.validate(&view, change));
+        problems.absorb_new(driver.validate(&view, change));
         problems.into_result()?;
         Ok(Prepared {
             view,

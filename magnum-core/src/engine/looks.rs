@@ -6,6 +6,7 @@ use super::{Engine, telemetry};
 use crate::driver::{Capability, ClusterView};
 use crate::event::EventKind;
 use crate::id::{ClusterId, OperationId};
+use crate::model::{HealthReport, Problems};
 use crate::operation::Draft;
 use crate::state::Health;
 use crate::store::StoreError;
@@ -80,15 +81,49 @@ impl Engine {
         for (group, members) in seen {
             draft.set_members(group, &members, None);
         }
-        if let Some((health, reason)) = health {
-            set_health(&mut draft, health, reason);
-        }
+        let (health, reason) = judged(health, draft.view.cluster.health_report.as_ref());
+        set_health(&mut draft, health, reason);
         if draft.is_unchanged() {
             return;
         }
         match self.0.store.commit(draft.into_commit()).await {
             Ok(_) | Err(StoreError::Stale { .. }) => {}
             Err(error) => tracing::warn!(%cluster, %error, "a look was not stored"),
+        }
+    }
+
+    /// Takes an agent's word on its cluster's health: it holds while the cluster cannot be reached from here (rule `HA-01`). A probe that
+    /// reaches the cluster wins.
+    ///
+    /// # Errors
+    /// As [`cluster`](Self::cluster); [`Error::Invalid`](crate::Error::Invalid) for a report of [`Health::Unknown`].
+    pub async fn report_health(
+        &self,
+        cx: &super::RequestContext,
+        cluster: impl Into<super::ClusterKey> + Send,
+        report: HealthReport,
+    ) -> Result<(), crate::error::Error> {
+        let key = cluster.into();
+        if report.health == Health::Unknown {
+            let rule = "must be HEALTHY or UNHEALTHY";
+            return Err(Problems::one("health", "UNKNOWN", rule).into());
+        }
+        loop {
+            let record = self.record(cx, &key).await?;
+            let owner = record.view.cluster.project_id.clone();
+            self.demand(cx, super::Deed::ReportHealth, &owner)?;
+            let mut draft = Draft::of(record, self.0.clock.now());
+            let cluster = &draft.view.cluster;
+            let before = cluster.health_report.as_ref().map(|report| report.health);
+            if cluster.health == Health::Unknown || before == Some(cluster.health) {
+                set_health(&mut draft, report.health, report.reason.clone());
+            }
+            draft.view.cluster.health_report = Some(report.clone());
+            match self.0.store.commit(draft.into_commit()).await {
+                Ok(_) => return Ok(()),
+                Err(StoreError::Stale { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
 
@@ -107,10 +142,43 @@ impl Engine {
     }
 }
 
+/// The probe's word where it could reach the cluster, else that of an agent inside (rule `HA-01`).
+fn judged(
+    probe: Option<(Health, Option<String>)>,
+    report: Option<&HealthReport>,
+) -> (Health, Option<String>) {
+    match (probe, report) {
+        (Some((Health::Unknown, _)) | None, Some(report)) => (report.health, report.reason.clone()),
+        (Some(probed), _) => probed,
+        (None, None) => (Health::Unknown, None),
+    }
+}
+
 fn set_health(draft: &mut Draft, to: Health, reason: Option<String>) {
     let from = draft.view.cluster.health;
     if from != to {
         draft.view.cluster.health = to;
         draft.tell(None, EventKind::HealthChanged { from, to, reason });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ha_01_an_agents_word_holds_where_the_cluster_cannot_be_reached() {
+        let report = |health| HealthReport {
+            health,
+            reason: None,
+        };
+        let unknown = Some((Health::Unknown, Some("no way".to_owned())));
+        assert_eq!(judged(unknown.clone(), None).0, Health::Unknown);
+        let healthy = report(Health::Healthy);
+        assert_eq!(judged(unknown, Some(&healthy)).0, Health::Healthy);
+        assert_eq!(judged(None, Some(&healthy)).0, Health::Healthy);
+        let probed = Some((Health::Unhealthy, None));
+        assert_eq!(judged(probed, Some(&healthy)).0, Health::Unhealthy);
+        assert_eq!(judged(None, None).0, Health::Unknown);
     }
 }

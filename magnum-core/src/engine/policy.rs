@@ -22,6 +22,8 @@ pub enum Deed {
     ReadClusters,
     /// Change a cluster.
     Change(ChangeKind),
+    /// Report a cluster's health from inside it.
+    ReportHealth,
     /// End an operation early.
     Cancel,
     /// Read a cluster's secrets.
@@ -55,6 +57,7 @@ impl Policy for MagnumPolicy {
             Deed::CreateTemplate
             | Deed::ChangeTemplate
             | Deed::Change(_)
+            | Deed::ReportHealth
             | Deed::Cancel
             | Deed::ReadSecrets => member,
             Deed::PublishTemplate | Deed::SetQuota => false,

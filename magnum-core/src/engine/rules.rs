@@ -7,8 +7,8 @@ use crate::driver::{Capability, ClusterDriver, ClusterView};
 use crate::error::Error;
 use crate::id::MemberId;
 use crate::model::{
-    KubeVersion, Labels, MemberRef, NodeGroup, NodeGroupRole, Problems, ServerType, Taint,
-    TemplateSpec,
+    KubeVersion, LabelSchema, Labels, MemberRef, NodeGroup, NodeGroupRole, Problems, ServerType,
+    Taint, TemplateSpec,
 };
 
 /// Control-plane counts: odd, and several need a load balancer, by the final values (rule `TV-09`).
@@ -64,6 +64,30 @@ pub(super) fn allowed(
     {
         problems.add("driver", driver.name(), "is switched off for new clusters");
     }
+}
+
+/// Labels by the driver's schema: wrong values are problems, unknown ones are notes, or problems where the operator is strict.
+pub(super) fn labels(
+    config: &EngineConfig,
+    driver: &dyn ClusterDriver,
+    labels: &Labels,
+    problems: &mut Problems,
+) -> Vec<String> {
+    let Some(own) = driver.label_schema() else {
+        return Vec::new();
+    };
+    let base = LabelSchema::of_the_engine();
+    let schema = base.with(own.iter().map(|(key, kind)| (key, kind.clone())));
+    let notes = schema.check(labels, problems);
+    if config.strict_labels {
+        for key in schema.unknown(labels) {
+            let field = format!("labels.{key}");
+            let value = labels.get(key).unwrap_or_default();
+            let rule = format!("is no label that driver {} knows", driver.name());
+            problems.add(field, value, rule);
+        }
+    }
+    notes
 }
 
 /// The version that labels name, else the engine's default.

@@ -21,6 +21,8 @@ pub(super) struct Meant {
     pub(super) wanted: Wanted,
     pub(super) on_done: OnDone,
     pub(super) control_plane: bool,
+    /// What the requester should know and that refuses nothing.
+    pub(super) notes: Vec<String>,
     /// What there will be more of.
     pub(super) more: Usage,
 }
@@ -42,6 +44,7 @@ impl Engine {
             wanted: Wanted::default(),
             on_done: OnDone::default(),
             control_plane: false,
+            notes: Vec::new(),
             more: Usage::default(),
         };
         let meant = match request {
@@ -103,7 +106,13 @@ impl Engine {
             }
             ChangeRequest::CreateNodeGroup(new) => {
                 let group = self.new_group(draft, driver, new, quota, &mut problems)?;
+                let labels = &group.spec.labels;
+                let notes = match &new.labels {
+                    Some(_) => rules::labels(&self.0.config, driver, labels, &mut problems),
+                    None => Vec::new(),
+                };
                 Meant {
+                    notes,
                     more: Usage {
                         node_groups: 1,
                         ..Usage::of_nodes(group.node_count.into(), group.spec.size)
@@ -362,6 +371,7 @@ fn upgrade_of(
             template_id: target.template,
         },
         wanted: Wanted::default(),
+        notes: Vec::new(),
         more: Usage::default(),
         change: Change::Upgrade {
             to,

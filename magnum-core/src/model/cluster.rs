@@ -22,6 +22,17 @@ pub struct ClusterFacts {
     pub stack_id: Option<String>,
 }
 
+/// The word of an agent inside a cluster on its health.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HealthReport {
+    /// Its health.
+    pub health: Health,
+    /// Why, in a sentence.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
 /// A cluster, as stored. Everything that decides what it looks like is its own copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cluster {
@@ -53,6 +64,9 @@ pub struct Cluster {
     pub status_reason: Option<String>,
     /// Its health, as last probed.
     pub health: Health,
+    /// What something inside the cluster has last said of its health, for clusters that cannot be reached (rule `HA-01`).
+    #[serde(default)]
+    pub health_report: Option<HealthReport>,
     /// What the driver has found out about it.
     pub facts: ClusterFacts,
     /// When it was accepted.

@@ -1,7 +1,8 @@
 //! Cluster templates: what a platform team publishes and a cluster is made from.
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Labels, Overrides, Problems, TemplateName};
 use crate::id::{ClusterTemplateId, ProjectId};
@@ -62,7 +63,8 @@ pub struct TemplateSpec {
     pub fixed_network: Option<String>,
     /// Subnet that nodes join; where absent the network's only one, or one is made.
     pub fixed_subnet: Option<String>,
-    /// Name servers of the subnet that is made.
+    /// Name servers of the subnet that is made. Read from a list, or from a text with commas (rule `TV-08`).
+    #[serde(default, deserialize_with = "nameservers")]
     pub dns_nameservers: Vec<std::net::IpAddr>,
     /// Pod network: `flannel`, `calico`, `cilium` or `none`.
     pub network_driver: String,
@@ -72,7 +74,8 @@ pub struct TemplateSpec {
     pub floating_ip_enabled: bool,
     /// Size of an extra volume for containers in GiB; none or 0 means none.
     pub docker_volume_size: Option<u32>,
-    /// Everything else.
+    /// Everything else. Missing and null are none (rule `TV-02`).
+    #[serde(default, deserialize_with = "labels_or_none")]
     pub labels: Labels,
     /// Which of these values users may set otherwise.
     #[serde(default, skip_serializing_if = "Overrides::is_empty")]
@@ -144,6 +147,44 @@ impl TemplateSpec {
         problems.absorb(self.overrides.validate());
         problems.into_result()
     }
+}
+
+/// Reads name servers from a text: blanks around items are ignored, each item must be an address (rule `TV-08`).
+///
+/// # Errors
+/// Every item that is no address, an empty one too.
+pub fn parse_nameservers(text: &str) -> Result<Vec<std::net::IpAddr>, Problems> {
+    let mut problems = Problems::new();
+    let mut servers = Vec::new();
+    for item in text.split(',').map(str::trim) {
+        match item.parse() {
+            Ok(server) => servers.push(server),
+            Err(_) => {
+                let rule = "must be addresses such as 8.8.8.8, separated by commas";
+                problems.add("dns_nameserver", item, rule);
+            }
+        }
+    }
+    problems.into_result()?;
+    Ok(servers)
+}
+
+fn nameservers<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<std::net::IpAddr>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        List(Vec<std::net::IpAddr>),
+        Text(String),
+    }
+    match Option::deserialize(d)? {
+        None => Ok(Vec::new()),
+        Some(Form::List(servers)) => Ok(servers),
+        Some(Form::Text(text)) => parse_nameservers(&text).map_err(D::Error::custom),
+    }
+}
+
+fn labels_or_none<'de, D: Deserializer<'de>>(d: D) -> Result<Labels, D::Error> {
+    Ok(Option::deserialize(d)?.unwrap_or_default())
 }
 
 /// A cluster template, as stored.
@@ -241,4 +282,38 @@ pub struct NewClusterTemplate {
     pub public: bool,
     /// Whether it is left out of lists.
     pub hidden: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tv_02_missing_and_null_labels_are_no_labels() {
+        let mut json = serde_json::to_value(TemplateSpec::new("i", "f")).unwrap();
+        let read = |json: &serde_json::Value| -> TemplateSpec {
+            serde_json::from_value(json.clone()).unwrap()
+        };
+        json["labels"] = serde_json::Value::Null;
+        assert!(read(&json).labels.is_empty());
+        json.as_object_mut().unwrap().remove("labels");
+        assert!(read(&json).labels.is_empty());
+        assert_eq!(read(&json), TemplateSpec::new("i", "f"));
+    }
+
+    #[test]
+    fn tv_08_name_servers_are_read_from_text_item_by_item() {
+        assert_eq!(parse_nameservers("8.8.8.8, 8.8.4.4").unwrap().len(), 2);
+        assert_eq!(parse_nameservers("2001:4860:4860::8888").unwrap().len(), 1);
+        let error = parse_nameservers("8.8.8, 1.1.1.1,").unwrap_err();
+        let values: Vec<_> = error.iter().map(|p| p.value.as_str()).collect();
+        assert_eq!(values, ["8.8.8", ""]);
+        let mut json = serde_json::to_value(TemplateSpec::new("i", "f")).unwrap();
+        json["dns_nameservers"] = "8.8.8.8, 8.8.4.4".into();
+        let spec: TemplateSpec = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(spec.dns_nameservers.len(), 2);
+        json["dns_nameservers"] = "8.8.8".into();
+        let error = serde_json::from_value::<TemplateSpec>(json).unwrap_err();
+        assert!(error.to_string().contains("8.8.8"), "{error}");
+    }
 }

@@ -3,6 +3,8 @@
 mod cluster;
 mod cluster_template;
 mod flavor;
+mod kube_support;
+mod label_schema;
 mod labels;
 mod member;
 mod name;
@@ -12,12 +14,14 @@ mod overrides;
 mod problems;
 mod version;
 
-pub use cluster::{Cluster, ClusterFacts, NewCluster};
+pub use cluster::{Cluster, ClusterFacts, HealthReport, NewCluster};
 pub use cluster_template::{
     ClusterTemplate, Deprecation, LoadBalancerSettings, NewClusterTemplate, NewTemplateVersion,
-    ServerType, TemplateSpec,
+    ServerType, TemplateSpec, parse_nameservers,
 };
 pub use flavor::{FlavorSize, FlavorSizes};
+pub use kube_support::KubeSupport;
+pub use label_schema::{LabelKind, LabelSchema};
 pub use labels::{LabelMerge, Labels};
 pub use member::{Member, MemberPhase, MemberRef};
 pub use name::{ClusterName, NodeGroupName, TemplateName};

@@ -66,6 +66,16 @@ impl Problems {
         }
     }
 
+    /// Takes over the problems of a part whose fields nothing is known to be wrong with yet.
+    pub(crate) fn absorb_new(&mut self, result: Result<(), Self>) {
+        let known = self.0.len();
+        for problem in result.err().into_iter().flat_map(|others| others.0) {
+            if !self.0[..known].iter().any(|p| p.field == problem.field) {
+                self.0.push(problem);
+            }
+        }
+    }
+
     /// `Ok` where nothing is wrong.
     ///
     /// # Errors

@@ -160,7 +160,7 @@ async fn hung_and_panicking_looks_delay_no_other_cluster_and_no_operation() {
     assert!(took < 60, "an operation waits for no look: {took} s");
     tokio::time::sleep(Duration::from_secs(1300)).await;
     for name in &victims[..5] {
-        let cluster = engine.cluster(cx, name).await.unwrap();
+        let cluster = engine.cluster(cx, *name).await.unwrap();
         assert_eq!(
             cluster.health,
             magnum_core::Health::Unhealthy,
@@ -205,4 +205,72 @@ fn figures_of_operations_steps_and_looks_are_recorded() {
     assert!(counted("magnum_steps_total") >= 2);
     assert!(counted("magnum_looks_total") >= 1);
     assert_eq!(counted("magnum_engine_busy"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn ha_01_a_report_from_inside_is_kept_until_a_probe_knows_better() {
+    use magnum_core::{Health, HealthReport};
+
+    let bench = Bench::new();
+    let (engine, cx) = (&bench.engine, &bench.cx);
+    let created = bench.create("prod", 1, 1).await;
+    finished(engine, cx, created.operation.id).await;
+    let report = |health| HealthReport {
+        health,
+        reason: Some("said the agent".to_owned()),
+    };
+    let unknown = engine
+        .report_health(cx, "prod", report(Health::Unknown))
+        .await;
+    assert!(matches!(unknown, Err(Error::Invalid(_))));
+    let reader = RequestContext::new("demo", "eve").with_roles(["reader"]);
+    let refused = engine
+        .report_health(&reader, "prod", report(Health::Healthy))
+        .await;
+    assert!(matches!(refused, Err(Error::Forbidden { .. })));
+    let other = RequestContext::new("other", "bob");
+    let foreign = engine
+        .report_health(&other, "prod", report(Health::Healthy))
+        .await;
+    assert!(matches!(foreign, Err(Error::NotFound { .. })));
+    engine
+        .report_health(cx, "prod", report(Health::Unhealthy))
+        .await
+        .unwrap();
+    let health = async || engine.cluster(cx, "prod").await.unwrap().health;
+    assert_eq!(health().await, Health::Unhealthy);
+    bench.cloud.set_outage(true);
+    tokio::time::sleep(Duration::from_secs(1300)).await;
+    assert_eq!(
+        health().await,
+        Health::Unhealthy,
+        "kept while nobody gets through"
+    );
+    bench.cloud.set_outage(false);
+    tokio::time::sleep(Duration::from_secs(1300)).await;
+    assert_eq!(health().await, Health::Healthy, "by probe");
+}
+
+#[tokio::test(start_paused = true)]
+async fn sm_05_op_06_a_cluster_that_was_never_begun_is_deleted_with_nothing_left() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let cloud = MemoryCloud::new();
+    let engine = engine(store, cloud.clone(), 1, EngineConfig::default());
+    let cx = RequestContext::new("demo", "alice");
+    let created = create(&engine, &cx, "prod", 1, 1).await;
+    let deleted = engine.delete_cluster(&cx, "prod").await.unwrap();
+    engine
+        .run(tokio::time::sleep(Duration::from_secs(60)))
+        .await;
+    let ended = engine.operation(&cx, deleted.operation.id).await.unwrap();
+    assert_eq!(ended.outcome, Some(Outcome::Succeeded));
+    assert!(ended.leftovers.is_empty() && cloud.ledger().is_empty());
+    assert!(engine.cluster(&cx, "prod").await.is_err());
+    assert!(
+        engine
+            .leftovers(&cx, created.cluster.id)
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }

@@ -10,7 +10,7 @@ use magnum_core::driver::{
     Advance, Capabilities, Change, ClusterDriver, ClusterView, DriverContext, DriverError,
     DriverSelector, Leftover, Plan,
 };
-use magnum_core::{Health, Member, NodeGroupId, Problems};
+use magnum_core::{Health, LabelSchema, Member, NodeGroupId, Problems};
 
 use crate::config::{DriverConfig, SessionSource};
 use crate::flow::{DriverLimits, Kit, plan, validate};
@@ -106,6 +106,10 @@ impl<K: DriverKind> ClusterDriver for KubernetesDriver<K> {
 
     fn plan(&self, view: &ClusterView, change: &Change) -> Plan {
         plan(view, change)
+    }
+
+    fn label_schema(&self) -> Option<LabelSchema> {
+        Some(self.kit.label_schema())
     }
 
     async fn preflight(&self, view: &ClusterView, change: &Change) -> Result<(), DriverError> {

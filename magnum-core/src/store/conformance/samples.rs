@@ -39,6 +39,7 @@ pub(super) fn cluster(id: u128, name: &str, project: &str) -> Result<Cluster, Fa
         status: Status::CREATE_COMPLETE,
         status_reason: None,
         health: Health::Unknown,
+        health_report: None,
         facts: ClusterFacts::default(),
         created_at: start(),
         updated_at: start(),

@@ -163,3 +163,43 @@ async fn make_schema(url: &str) -> Result<String, sqlx::Error> {
     let joint = if url.contains('?') { '&' } else { '?' };
     Ok(format!("{url}{joint}options=-csearch_path%3D{name}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store as _;
+
+    #[tokio::test]
+    async fn a_database_of_the_first_schema_opens_and_knows_the_age_of_its_events() {
+        let Ok(url) = std::env::var("MAGNUM_TEST_POSTGRES_URL") else {
+            return;
+        };
+        let url = fresh_schema(&url).await.unwrap();
+        let old = Pool::connect(&url).await.unwrap();
+        raw_sql(MIGRATIONS[0]).execute(&old).await.unwrap();
+        let id = "0193a1f2-0000-4000-8000-000000000001";
+        let event = format!(
+            r#"{{"seq":1,"at":"2026-11-01T10:00:00.123456Z","project_id":"p","cluster":"{id}","operation":null,"kind":{{"type":"warning","text":"old"}}}}"#
+        );
+        query("INSERT INTO events (seq, project_id, cluster_id, doc) VALUES (1, 'p', $1, $2)")
+            .bind(id)
+            .bind(event)
+            .execute(&old)
+            .await
+            .unwrap();
+        raw_sql("UPDATE counters SET value = 1")
+            .execute(&old)
+            .await
+            .unwrap();
+        old.close().await;
+        let store = PostgresStore::connect(&url, 2).await.unwrap();
+        let before: chrono::DateTime<chrono::Utc> = "2026-11-01T10:00:00Z".parse().unwrap();
+        let gone = store.prune_events(before, 0, 10).await.unwrap();
+        assert_eq!(gone, 0, "not older");
+        let after = before + Duration::from_secs(2);
+        assert_eq!(store.prune_events(after, 0, 10).await.unwrap(), 1);
+        assert_eq!(store.last_event().await.unwrap(), 1);
+        store.close().await;
+        PostgresStore::connect(&url, 2).await.unwrap().close().await;
+    }
+}

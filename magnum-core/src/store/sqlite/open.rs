@@ -197,4 +197,65 @@ mod tests {
         let error = SqliteStore::open(&broken).await.unwrap_err();
         assert!(error.to_string().contains("operations"), "{error}");
     }
+
+    #[tokio::test]
+    async fn a_database_of_the_first_schema_opens_and_keeps_what_it_has() {
+        use crate::store::{Store as _, Visibility};
+
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("old.db");
+        let options = SqliteConnectOptions::new()
+            .filename(&path)
+            .create_if_missing(true);
+        let old = Pool::connect_with(options).await.unwrap();
+        raw_sql(MIGRATIONS[0]).execute(&old).await.unwrap();
+        let id = "0193a1f2-0000-4000-8000-000000000001";
+        let spec = r#"{"coe":"kubernetes","driver":null,"distro":"ubuntu","server_type":"vm","image":"i","flavor":"f","master_flavor":null,"keypair":null,"external_network":null,"fixed_network":null,"fixed_subnet":null,"dns_nameservers":[],"network_driver":"flannel","master_lb":{"enabled":true,"floating_ip":true},"floating_ip_enabled":false,"docker_volume_size":null,"labels":{}}"#;
+        let template = format!(
+            r#"{{"id":"{id}","name":"small","project_id":"p","user_id":"u","public":false,"hidden":false,"spec":{spec},"created_at":"2026-11-01T10:00:00Z","updated_at":"2026-11-01T10:00:00Z"}}"#
+        );
+        query("INSERT INTO templates (id, project_id, name, public, doc) VALUES ($1, 'p', 'small', 0, $2)")
+            .bind(id)
+            .bind(template)
+            .execute(&old)
+            .await
+            .unwrap();
+        let event = format!(
+            r#"{{"seq":1,"at":"2026-11-01T10:00:00.123456Z","project_id":"p","cluster":"{id}","operation":null,"kind":{{"type":"warning","text":"old"}}}}"#
+        );
+        query("INSERT INTO events (seq, project_id, cluster_id, doc) VALUES (1, 'p', $1, $2)")
+            .bind(id)
+            .bind(event)
+            .execute(&old)
+            .await
+            .unwrap();
+        raw_sql("UPDATE counters SET value = 1")
+            .execute(&old)
+            .await
+            .unwrap();
+        old.close().await;
+
+        let store = SqliteStore::open(&path).await.unwrap();
+        let all = Visibility::Everything;
+        let found = store.find_templates(&all, "small").await.unwrap();
+        assert_eq!((found[0].version, found[0].revision), (1, 0));
+        let versions = store.template_versions(&all, found[0].id).await.unwrap();
+        assert_eq!(versions, found);
+        let before: chrono::DateTime<chrono::Utc> = "2026-11-01T10:00:00Z".parse().unwrap();
+        assert_eq!(
+            store.prune_events(before, 0, 10).await.unwrap(),
+            0,
+            "not older"
+        );
+        let after = before + Duration::from_secs(2);
+        assert_eq!(
+            store.prune_events(after, 0, 10).await.unwrap(),
+            1,
+            "its age is known"
+        );
+        assert_eq!(store.last_event().await.unwrap(), 1);
+        store.close().await;
+        drop(store);
+        SqliteStore::open(&path).await.unwrap();
+    }
 }

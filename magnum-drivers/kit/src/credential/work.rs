@@ -29,7 +29,8 @@ use crate::fault::cloud_error;
 pub enum CredentialOwner {
     /// The service user's. Clusters do not notice when the person who asked for them leaves.
     ServiceUser,
-    /// The requester's, made with the token of the request; the service user then needs no role in projects. When the requester leaves
+    /// The requester's, made with the token of the request; the service user gets its roles in a project only where it has to step in, as
+    /// for the removal of a cluster that has no credential. When the requester leaves
     /// the credential dies, and so do the trusts that Heat made with it: another member has to
     /// [rotate](magnum_core::Engine::rotate_credential) it before the next change.
     Requester,
@@ -313,7 +314,14 @@ impl CredentialProvider for WorkCredentials {
 #[async_trait]
 impl SessionSource for WorkCredentials {
     async fn session(&self, project: &ProjectId) -> Result<Session, DriverError> {
-        self.project_session(project).await.map_err(cloud_error)
+        let session = match self.project_session(project).await {
+            Err(error) if is_gone(&error) && self.operator.is_some() => {
+                self.grant(project).await.map_err(cloud_error)?;
+                self.project_session(project).await
+            }
+            other => other,
+        };
+        session.map_err(cloud_error)
     }
 
     async fn forget(&self, cluster: ClusterId) {

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use magnum_core::driver::{Advance, Change, ClusterView, DriverContext, DriverError, Leftover};
-use magnum_core::{Health, Member, NodeGroupId};
+use magnum_core::{Health, LabelSchema, Member, NodeGroupId};
 
 use super::round::Round;
 use super::{change, create, delete, looks, sweep};
 use crate::config::{DriverConfig, SessionSource};
 use crate::fault::is_login_refused;
+use crate::labels::known_labels;
 use crate::lookup::resolve;
 use crate::members::Names;
 use crate::stacks::Mark;
@@ -40,6 +41,12 @@ impl Kit {
     ) -> Result<Round<'a>, DriverError> {
         let session = self.sessions.cluster_session(&view.cluster).await?;
         Ok(Round::new(&self.config, cx, view, session))
+    }
+
+    /// See [`ClusterDriver::label_schema`](magnum_core::driver::ClusterDriver::label_schema).
+    #[must_use]
+    pub fn label_schema(&self) -> LabelSchema {
+        known_labels()
     }
 
     /// See [`ClusterDriver::preflight`](magnum_core::driver::ClusterDriver::preflight).

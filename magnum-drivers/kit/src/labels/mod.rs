@@ -18,10 +18,12 @@
 //! | `node_ssh_cidrs` | list of ranges that may reach port 22 of nodes | none |
 //! | `node_signals_enabled` | true, false | true |
 //!
-//! Ranges of nodes, pods and services are core's ([`NetworkPlan`](magnum_core::NetworkPlan)). Unknown labels are kept and ignored.
+//! Ranges of nodes, pods and services are core's ([`NetworkPlan`](magnum_core::NetworkPlan)). Unknown labels are kept and reported; with `strict_labels` they are refused.
 
 mod balancing;
+mod known;
 mod schema;
 
 pub use balancing::{BalancingMethod, MethodProblem, method_for};
+pub(crate) use known::known_labels;
 pub use schema::DriverLabels;

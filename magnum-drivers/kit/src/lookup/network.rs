@@ -114,3 +114,79 @@ fn choose(
     }
     only
 }
+
+#[cfg(test)]
+mod tests {
+    use magnum_heat::testing::{Reply, Script};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Two networks named `twin` and one named `only`, with one subnet each.
+    fn neutron() -> Script {
+        let networks = [("n1", "twin"), ("n2", "twin"), ("n3", "only")];
+        let network = |(id, name): (&str, &str)| json!({"id": id, "name": name});
+        Script::new().rule(move |seen| {
+            let (path, query) = seen.path.split_once('?').unwrap_or((&seen.path, ""));
+            let wanted = |key: &str| {
+                let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+                pairs.find(|(k, _)| *k == key).map(|(_, value)| value)
+            };
+            if let Some((_, id)) = path.split_once("/networks/") {
+                let found = networks.into_iter().find(|(own, _)| *own == id);
+                return Some(match found {
+                    Some(found) => Reply::json(200, &json!({"network": network(found)})),
+                    None => {
+                        let error = json!({"type": "NetworkNotFound", "message": "no such network", "detail": ""});
+                        Reply::json(404, &json!({"NeutronError": error}))
+                    }
+                });
+            }
+            if path.ends_with("/networks") {
+                let fits = |(id, name): &(&str, &str)| {
+                    wanted("name").is_none_or(|n| n == *name)
+                        && wanted("id").is_none_or(|i| i == *id)
+                };
+                let found: Vec<Value> = networks.into_iter().filter(fits).map(network).collect();
+                return Some(Reply::json(200, &json!({"networks": found})));
+            }
+            let of = wanted("network_id").unwrap_or("n3");
+            let subnet = json!({"id": format!("s-{of}"), "name": "s", "network_id": of, "cidr": "10.7.0.0/24", "ip_version": 4});
+            path.ends_with("/subnets")
+                .then(|| Reply::json(200, &json!({"subnets": [subnet]})))
+        })
+    }
+
+    async fn find(network: &str) -> (Option<NodeNetwork>, Vec<String>) {
+        let session = neutron().session().await.unwrap();
+        let mut spec = TemplateSpec::new("image", "flavor");
+        spec.fixed_network = Some(network.to_owned());
+        let mut problems = Problems::new();
+        let plan = NetworkPlan::default();
+        let found = node_network(&session, &spec, &plan, &mut problems)
+            .await
+            .unwrap();
+        (found, problems.iter().map(ToString::to_string).collect())
+    }
+
+    #[tokio::test]
+    async fn tv_07_none_found_and_several_found_are_different_problems() {
+        for network in ["only", "n3"] {
+            let (found, problems) = find(network).await;
+            assert!(problems.is_empty(), "{problems:?}");
+            assert!(matches!(found, Some(NodeNetwork::Given { network, .. }) if network == "n3"));
+        }
+        let (found, several) = find("twin").await;
+        assert!(found.is_none() && several.len() == 1, "{several:?}");
+        assert!(
+            several[0].contains("n1") && several[0].contains("n2"),
+            "{several:?}"
+        );
+        let (found, none) = find("absent").await;
+        assert!(found.is_none() && none.len() == 1, "{none:?}");
+        assert!(
+            none[0].contains("absent") && !none[0].contains("n1"),
+            "{none:?}"
+        );
+    }
+}

@@ -207,3 +207,54 @@ pub(crate) fn vanished(record: &StackRecord) -> Cause {
         subject: Some(format!("stack {}", record.name)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use magnum_core::ClusterId;
+    use magnum_heat::hot::{Document, Files};
+    use magnum_heat::testing::{Reply, Script};
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn sp_01_polls_skip_outputs_and_one_last_look_reads_them() {
+        let polls = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&polls);
+        let script = Script::new().rule(move |_| {
+            let status = if counted.fetch_add(1, Ordering::SeqCst) < 29 {
+                "CREATE_IN_PROGRESS"
+            } else {
+                "CREATE_COMPLETE"
+            };
+            let stack = json!({"id": "id1", "stack_name": "s", "stack_status": status, "stack_status_reason": "", "creation_time": "2026-12-01T09:00:00Z"});
+            Some(Reply::json(200, &json!({"stack": stack})))
+        });
+        let session = script.session().await.unwrap();
+        let mark = Mark::of(ClusterId::from_uuid(uuid::Uuid::nil()));
+        let by = Submission {
+            session: &session,
+            mark: &mark,
+            timeout_mins: 60,
+            now: "2026-12-01T09:10:00Z".parse().unwrap(),
+        };
+        let mut record = StackRecord::new("s", Document::new(), Files::new());
+        record.id = Some("id1".to_owned());
+        record.intent = Some(StackIntent::Create);
+        record.accepted = true;
+        let mut looks = 0;
+        while look(&by, &mut record).await.unwrap() == StackLook::Running {
+            looks += 1;
+        }
+        assert_eq!(looks, 29);
+        look_with_outputs(&by, &mut record).await.unwrap();
+        let seen = script.seen();
+        let skips = |path: &str| path.to_ascii_lowercase().contains("resolve_outputs=false");
+        let skipped = seen.iter().filter(|s| skips(&s.path)).count();
+        assert_eq!((seen.len(), skipped), (31, 30));
+        assert!(!skips(&seen[30].path), "the last look has the outputs");
+    }
+}
