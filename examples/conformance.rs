@@ -31,8 +31,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let memory = || async { Box::new(MemoryRig::new()) as Box<dyn Rig> };
     let template = || async { Box::new(TemplateRig::new()) as Box<dyn Rig> };
-    let nova = || async { Box::new(CloudRig::nova().await.expect("a cloud starts")) as Box<dyn Rig> };
-    let ironic = || async { Box::new(CloudRig::ironic().await.expect("a cloud starts")) as Box<dyn Rig> };
+    let nova =
+        || async { Box::new(CloudRig::nova().await.expect("a cloud starts")) as Box<dyn Rig> };
+    let ironic =
+        || async { Box::new(CloudRig::ironic().await.expect("a cloud starts")) as Box<dyn Rig> };
 
     let mut reports = Vec::new();
     let mut add = |report: Report| {
@@ -51,6 +53,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         report.assert_claims(KUBERNETES);
     }
     let passed: usize = reports.iter().map(Report::passed).sum();
-    println!("conformance: {} drivers keep the contract, {passed} cases", reports.len());
+    println!(
+        "conformance: {} drivers keep the contract, {passed} cases",
+        reports.len()
+    );
     Ok(())
 }

@@ -16,8 +16,8 @@ use magnum_core::driver::{
 use magnum_core::store::MemoryStore;
 use magnum_core::{
     ClusterName, Engine, Health, Member, MemberId, MemberPhase, NewCluster, NewClusterTemplate,
-    NodeGroup, NodeGroupId, OperationId, Outcome, Problems, RequestContext, Resize,
-    Retry, ServerType, TemplateName, TemplateSpec,
+    NodeGroup, NodeGroupId, OperationId, Outcome, Problems, RequestContext, Resize, Retry,
+    ServerType, TemplateName, TemplateSpec,
 };
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,10 @@ impl Lab {
         self.0.lock().expect("no holder of this lock panics")
     }
 
-    async fn call<T: Send>(&self, effect: impl FnOnce(&mut LabState) -> T + Send) -> Result<T, DriverError> {
+    async fn call<T: Send>(
+        &self,
+        effect: impl FnOnce(&mut LabState) -> T + Send,
+    ) -> Result<T, DriverError> {
         let away = || DriverError::Unavailable {
             service: "lab".to_owned(),
             reason: "it does not answer".to_owned(),
@@ -96,15 +99,25 @@ struct LabDriver {
 
 impl LabDriver {
     /// Brings a group to its size: decide, checkpoint, act, report.
-    async fn converge(&self, cx: &DriverContext, group: &NodeGroup, count: u32, remove: &[MemberId]) -> Result<(), DriverError> {
+    async fn converge(
+        &self,
+        cx: &DriverContext,
+        group: &NodeGroup,
+        count: u32,
+        remove: &[MemberId],
+    ) -> Result<(), DriverError> {
         let key = MemoKey::NodeGroup(group.id);
         let before: Memo = cx.load(&key).await?.unwrap_or_default();
         let mut memo = before.clone();
 
         // Decide. The same again changes nothing.
-        let (leaving, mut staying): (Vec<_>, Vec<_>) = memo.sandboxes.drain(..).partition(|(id, _)| remove.contains(id));
+        let (leaving, mut staying): (Vec<_>, Vec<_>) = memo
+            .sandboxes
+            .drain(..)
+            .partition(|(id, _)| remove.contains(id));
         let surplus = staying.split_off(staying.len().min(count as usize));
-        memo.closing.extend(leaving.into_iter().chain(surplus).map(|(_, name)| name));
+        memo.closing
+            .extend(leaving.into_iter().chain(surplus).map(|(_, name)| name));
         while staying.len() < count as usize {
             let id = MemberId::random(&mut cx.rng());
             staying.push((id.clone(), format!("{}-{id}", group.name)));
@@ -171,9 +184,13 @@ impl ClusterDriver for LabDriver {
     fn plan(&self, view: &ClusterView, change: &Change) -> Plan {
         let groups = view.node_groups.iter();
         let concerned = groups.filter(|group| change.node_group().is_none_or(|id| id == group.id));
-        let line = |group: &NodeGroup| format!("node group {}: {} sandboxes", group.name, group.node_count);
+        let line = |group: &NodeGroup| {
+            format!("node group {}: {} sandboxes", group.name, group.node_count)
+        };
         Plan {
-            actions: concerned.map(|group| PlannedAction::Change(line(group))).collect(),
+            actions: concerned
+                .map(|group| PlannedAction::Change(line(group)))
+                .collect(),
             quota: Vec::new(),
         }
     }
@@ -182,9 +199,17 @@ impl ClusterDriver for LabDriver {
         Ok(())
     }
 
-    async fn advance(&self, cx: &DriverContext, view: &ClusterView, change: &Change) -> Result<Advance, DriverError> {
+    async fn advance(
+        &self,
+        cx: &DriverContext,
+        view: &ClusterView,
+        change: &Change,
+    ) -> Result<Advance, DriverError> {
         if cx.cancelled && *change != Change::Delete {
-            return Ok(Advance::Failed(Failure::new(CauseKind::Cancelled, "cancelled by request")));
+            return Ok(Advance::Failed(Failure::new(
+                CauseKind::Cancelled,
+                "cancelled by request",
+            )));
         }
         match change {
             Change::Create => {
@@ -192,7 +217,11 @@ impl ClusterDriver for LabDriver {
                     self.converge(cx, group, group.node_count, &[]).await?;
                 }
             }
-            Change::Resize { node_group, node_count, remove } => {
+            Change::Resize {
+                node_group,
+                node_count,
+                remove,
+            } => {
                 let missing = || DriverError::internal("the group is not in the view");
                 let group = view.node_group(*node_group).ok_or_else(missing)?;
                 self.converge(cx, group, *node_count, remove).await?;
@@ -213,12 +242,21 @@ impl ClusterDriver for LabDriver {
         Ok(Advance::Done)
     }
 
-    async fn members(&self, cx: &DriverContext, _: &ClusterView, node_group: NodeGroupId) -> Result<Vec<Member>, DriverError> {
+    async fn members(
+        &self,
+        cx: &DriverContext,
+        _: &ClusterView,
+        node_group: NodeGroupId,
+    ) -> Result<Vec<Member>, DriverError> {
         let memo = cx.load(&MemoKey::NodeGroup(node_group)).await?;
         Ok(members(&memo.unwrap_or_default()))
     }
 
-    async fn probe_health(&self, _: &DriverContext, _: &ClusterView) -> Result<(Health, Option<String>), DriverError> {
+    async fn probe_health(
+        &self,
+        _: &DriverContext,
+        _: &ClusterView,
+    ) -> Result<(Health, Option<String>), DriverError> {
         Ok((Health::Unknown, None))
     }
 
@@ -242,7 +280,9 @@ struct LabRig {
 #[async_trait]
 impl Rig for LabRig {
     fn driver(&self) -> Arc<dyn ClusterDriver> {
-        Arc::new(LabDriver { lab: self.lab.clone() })
+        Arc::new(LabDriver {
+            lab: self.lab.clone(),
+        })
     }
 
     fn template(&self) -> TemplateSpec {
@@ -251,7 +291,10 @@ impl Rig for LabRig {
 
     async fn inventory(&self) -> Vec<String> {
         let lab = self.lab.state();
-        lab.sandboxes.keys().map(|name| format!("sandbox {name}")).collect()
+        lab.sandboxes
+            .keys()
+            .map(|name| format!("sandbox {name}"))
+            .collect()
     }
 
     async fn created(&self) -> Vec<String> {

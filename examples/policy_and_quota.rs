@@ -19,7 +19,8 @@ struct OwnersDelete;
 
 impl Policy for OwnersDelete {
     fn allows(&self, cx: &RequestContext, deed: Deed, owner: &ProjectId) -> bool {
-        if deed == Deed::Change(ChangeKind::Delete) && !cx.is_admin && !cx.has_role("cluster-owner") {
+        if deed == Deed::Change(ChangeKind::Delete) && !cx.is_admin && !cx.has_role("cluster-owner")
+        {
             return false;
         }
         MagnumPolicy.allows(cx, deed, owner)
@@ -55,7 +56,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         nodes: Some(9),
         ..Quota::default()
     };
-    engine.set_quota(&operator, &alice.project_id, Some(quota)).await?;
+    engine
+        .set_quota(&operator, &alice.project_id, Some(quota))
+        .await?;
 
     let cluster = |name: &str, workers| -> Result<NewCluster, Error> {
         let mut new = NewCluster::new(ClusterName::new(name)?, "small");
@@ -73,7 +76,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     };
     let too_large = engine.create_cluster(&alice, cluster("two", 8)?).await;
-    expect("alice makes a cluster of 9 beside one of 4", too_large.map(drop));
+    expect(
+        "alice makes a cluster of 9 beside one of 4",
+        too_large.map(drop),
+    );
     let fits = engine.create_cluster(&alice, cluster("two", 4)?).await;
     expect("alice makes a cluster of 5 beside it", fits.map(drop));
     let third = engine.create_cluster(&alice, cluster("three", 0)?).await;

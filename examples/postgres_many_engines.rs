@@ -25,7 +25,9 @@ const CLUSTERS: usize = 40;
 #[tokio::main]
 async fn main() -> Result<(), Failed> {
     let Ok(url) = std::env::var(VARIABLE) else {
-        eprintln!("postgres_many_engines: set {VARIABLE} to the URL of an empty PostgreSQL database");
+        eprintln!(
+            "postgres_many_engines: set {VARIABLE} to the URL of an empty PostgreSQL database"
+        );
         std::process::exit(2);
     };
     let cloud = MemoryCloud::new();
@@ -57,7 +59,9 @@ async fn main() -> Result<(), Failed> {
         public: false,
         hidden: false,
     };
-    let template = engines[0].create_cluster_template(&caller, template).await?;
+    let template = engines[0]
+        .create_cluster_template(&caller, template)
+        .await?;
     let mut asked = Vec::new();
     for n in 0..CLUSTERS {
         let name = ClusterName::new(format!("c{n}"))?;
@@ -78,28 +82,51 @@ async fn main() -> Result<(), Failed> {
     }
     // Dropped at its next await, as a crash would; its leases run out after two seconds.
     running.remove(0).abort();
-    println!("one engine ended after {} things were made", cloud.ledger().len());
+    println!(
+        "one engine ended after {} things were made",
+        cloud.ledger().len()
+    );
     succeed(&engines[1], &caller, &asked).await?;
 
     assert!(cloud.made_twice().is_empty(), "{:?}", cloud.made_twice());
     let made = cloud.ledger();
-    let made = made.iter().filter(|e| matches!(e, LedgerEntry::Created(_))).count();
-    println!("{made} things made by {ENGINES} engines for {CLUSTERS} clusters: a network and 3 nodes each, none twice");
+    let made = made
+        .iter()
+        .filter(|e| matches!(e, LedgerEntry::Created(_)))
+        .count();
+    println!(
+        "{made} things made by {ENGINES} engines for {CLUSTERS} clusters: a network and 3 nodes each, none twice"
+    );
 
     asked.clear();
     for cluster in engines[1].clusters(&caller).await? {
-        asked.push(engines[1].delete_cluster(&caller, cluster.id).await?.operation.id);
+        asked.push(
+            engines[1]
+                .delete_cluster(&caller, cluster.id)
+                .await?
+                .operation
+                .id,
+        );
     }
     succeed(&engines[1], &caller, &asked).await?;
     for task in running {
         task.abort();
     }
-    engines[1].delete_cluster_template(&caller, &template.id.to_string()).await?;
-    println!("postgres_many_engines: {made} made once, {} left over", cloud.inventory().len());
+    engines[1]
+        .delete_cluster_template(&caller, &template.id.to_string())
+        .await?;
+    println!(
+        "postgres_many_engines: {made} made once, {} left over",
+        cloud.inventory().len()
+    );
     Ok(())
 }
 
-async fn succeed(engine: &Engine, caller: &RequestContext, asked: &[OperationId]) -> Result<(), Failed> {
+async fn succeed(
+    engine: &Engine,
+    caller: &RequestContext,
+    asked: &[OperationId],
+) -> Result<(), Failed> {
     for id in asked {
         loop {
             let operation = engine.operation(caller, *id).await?;

@@ -78,14 +78,24 @@ async fn main() -> Result<(), Failed> {
     succeed(&engine, &caller, accepted.operation.id).await?;
     let cluster = engine.cluster(&caller, accepted.cluster.id).await?;
     let made = created(&cloud);
-    println!("{} is {}: the cloud has made {made:?}", cluster.name, cluster.status);
-    assert_eq!((made["stack"], made["server"]), (3, 3), "nothing is made twice");
+    println!(
+        "{} is {}: the cloud has made {made:?}",
+        cluster.name, cluster.status
+    );
+    assert_eq!(
+        (made["stack"], made["server"]),
+        (3, 3),
+        "nothing is made twice"
+    );
 
     let deleted = engine.delete_cluster(&caller, cluster.id).await?;
     succeed(&engine, &caller, deleted.operation.id).await?;
     running.abort();
     cloud.shutdown().await;
-    println!("resume_after_crash: CREATE_COMPLETE with {} stacks and {} servers, each made once", made["stack"], made["server"]);
+    println!(
+        "resume_after_crash: CREATE_COMPLETE with {} stacks and {} servers, each made once",
+        made["stack"], made["server"]
+    );
     Ok(())
 }
 

@@ -81,7 +81,9 @@ fn print(event: &Event) {
         EventKind::OperationAccepted { change, .. } => format!("{change} accepted"),
         EventKind::OperationStarted { change } => format!("{change} started"),
         EventKind::OperationProgress { progress } => progress.step.clone(),
-        EventKind::OperationEnded { change, outcome, .. } => format!("{change} {outcome:?}"),
+        EventKind::OperationEnded {
+            change, outcome, ..
+        } => format!("{change} {outcome:?}"),
         EventKind::MemberChanged { name, to, .. } => match to {
             Some(phase) => format!("node {name} {}", phase.as_str()),
             None => format!("node {name} is gone"),

@@ -34,7 +34,10 @@ fn main() -> Result<(), Error> {
     }
     let folder = tempfile::tempdir()?;
     let database = folder.path().join("magnum.db");
-    let asked: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let asked: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| !a.starts_with('-'))
+        .collect();
     let wanted = |name: &str| asked.is_empty() || asked.iter().any(|a| name.contains(a.as_str()));
     if wanted("idle") {
         start("fill", &database)?;
@@ -73,21 +76,34 @@ async fn measure(figure: &str) -> Result<(), Error> {
         "fill" => {
             let began = std::time::Instant::now();
             scale::fill(database, IDLE_CLUSTERS).await?;
-            println!("{IDLE_CLUSTERS} clusters written in {:.1} s", began.elapsed().as_secs_f64());
+            println!(
+                "{IDLE_CLUSTERS} clusters written in {:.1} s",
+                began.elapsed().as_secs_f64()
+            );
             return Ok(());
         }
         "idle" => {
             let idle = scale::idle(database, IDLE_FOR).await?;
             let what = |what: &str| format!("{IDLE_CLUSTERS} idle clusters, {what}");
-            table.add(what("share of one core"), Amount::share(0.02), Some(idle.cpu));
-            table.add(what("resident memory"), Amount::mebibytes(300), idle.resident);
+            table.add(
+                what("share of one core"),
+                Amount::share(0.02),
+                Some(idle.cpu),
+            );
+            table.add(
+                what("resident memory"),
+                Amount::mebibytes(300),
+                idle.resident,
+            );
             table.note("  peak", idle.peak);
         }
         "shared" => {
             let url = std::env::var(POSTGRES)?;
             let done = scale::throughput(&url, ENGINES, OPERATIONS).await?;
             table.add(
-                format!("{OPERATIONS} operations by {ENGINES} engines on one PostgreSQL, each done once"),
+                format!(
+                    "{OPERATIONS} operations by {ENGINES} engines on one PostgreSQL, each done once"
+                ),
                 Amount::PerSecond(500),
                 Some(Amount::PerSecond(done.per_second as u64)),
             );
@@ -101,7 +117,10 @@ async fn measure(figure: &str) -> Result<(), Error> {
                 Amount::millis(5000),
                 Some(Amount::Time(restart.all_resumed)),
             );
-            table.note("  of it until the store was open", Some(Amount::Time(restart.opened)));
+            table.note(
+                "  of it until the store was open",
+                Some(Amount::Time(restart.opened)),
+            );
             table.note("  peak memory", peak_memory());
         }
         other => return Err(format!("there is no figure {other}").into()),

@@ -97,10 +97,7 @@ impl Rig for LayeredRig {
 
 fn patient(driver: Arc<dyn ClusterDriver>) -> Arc<dyn ClusterDriver> {
     let clock = Arc::new(SystemClock);
-    let limited = Layered::around(
-        driver,
-        Timeout::new(Duration::from_secs(20), clock.clone()),
-    );
+    let limited = Layered::around(driver, Timeout::new(Duration::from_secs(20), clock.clone()));
     Layered::around(limited, Retry::new(clock))
 }
 
@@ -117,10 +114,7 @@ async fn a_driver_in_chaos_keeps_the_contract() {
         let seed = seed.fetch_add(1, Ordering::Relaxed);
         async move {
             let chaotic = |driver| {
-                let chaos = Chaos::seeded(seed)
-                    .refusing(0.1)
-                    .losing(0.2)
-                    .dropping(0.2);
+                let chaos = Chaos::seeded(seed).refusing(0.1).losing(0.2).dropping(0.2);
                 Layered::around(driver, chaos) as Arc<dyn ClusterDriver>
             };
             Box::new(LayeredRig::new(chaotic)) as Box<dyn Rig>

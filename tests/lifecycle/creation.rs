@@ -45,7 +45,10 @@ async fn a_creation_of_3_and_5_replaces_no_node_and_asks_heat_little() -> Result
 
     let events = engine.events(caller, 0, u32::MAX).await?;
     for event in &events {
-        if let EventKind::MemberChanged { name, to, reason, .. } = &event.kind {
+        if let EventKind::MemberChanged {
+            name, to, reason, ..
+        } = &event.kind
+        {
             let bad = matches!(to, None | Some(MemberPhase::Failed | MemberPhase::Leaving));
             assert!(!bad, "{name} became {to:?}: {reason:?}");
         }

@@ -6,8 +6,8 @@ use magnum_tests::{Failure, scenario};
 
 /// A longer run by `MAGNUM_KILL_OPERATIONS`.
 #[tokio::test(flavor = "multi_thread")]
-async fn sp_06_two_of_four_engines_are_killed_and_each_operation_is_done_once() -> Result<(), Failure>
-{
+async fn sp_06_two_of_four_engines_are_killed_and_each_operation_is_done_once()
+-> Result<(), Failure> {
     let Ok(postgres) = std::env::var("MAGNUM_TEST_POSTGRES_URL") else {
         println!("not run: MAGNUM_TEST_POSTGRES_URL is not set");
         return Ok(());

@@ -9,8 +9,8 @@ use magnum_certs::{Envelope, load_or_create_sealing_key};
 use magnum_core::EventKind;
 use magnum_core::store::SqliteStore;
 use magnum_core::{
-    Accepted, ClusterTemplate, Engine, EngineBuilder, EngineConfig, NewClusterTemplate, RequestContext,
-    TemplateName, TemplateSpec,
+    Accepted, ClusterTemplate, Engine, EngineBuilder, EngineConfig, NewClusterTemplate,
+    RequestContext, TemplateName, TemplateSpec,
 };
 use magnum_core::{Operation, Outcome};
 use magnum_driver_k8s_ironic::IronicDriver;
@@ -117,6 +117,11 @@ impl Bench {
         project: TestProject,
         folder: tempfile::TempDir,
     ) -> Result<Self, Failure> {
+        // Shown where `RUST_LOG` asks for it.
+        let _ = tracing_subscriber::fmt()
+            .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+            .with_test_writer()
+            .try_init();
         let builder = engine_builder(
             folder.path(),
             project.session.clone(),

@@ -5,8 +5,8 @@ mod cloud;
 mod engine;
 pub mod machines;
 mod project;
-pub mod scenario;
 mod quick_clock;
+pub mod scenario;
 mod scenarios;
 
 pub use cloud::TestCloud;

@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 
 use magnum_core::driver::memory::{MemoryCloud, MemoryDriver};
 use magnum_core::store::{Commit, SqliteStore, Store as _, Write};
-use magnum_core::{
-    ClusterId, ClusterName, Engine, NewCluster, NodeGroupId, Outcome,
-};
+use magnum_core::{ClusterId, ClusterName, Engine, NewCluster, NodeGroupId, Outcome};
 use uuid::Uuid;
 
 use super::{caller, engine, template};

@@ -97,7 +97,10 @@ impl Report {
         assert!(absent.is_empty(), "not claimed: {absent:?}\n{self}");
         assert!(self.failures().next().is_none(), "{self}");
         assert!(self.passed() > 0, "no case was run\n{self}");
-        assert!(unproved.is_empty(), "proved by no case: {unproved:?}\n{self}");
+        assert!(
+            unproved.is_empty(),
+            "proved by no case: {unproved:?}\n{self}"
+        );
     }
 }
 
