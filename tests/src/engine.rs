@@ -126,6 +126,11 @@ impl Bench {
         project: TestProject,
         folder: tempfile::TempDir,
     ) -> Result<Self, Failure> {
+        // Shown where `RUST_LOG` asks for it.
+        let _ = tracing_subscriber::fmt()
+            .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+            .with_test_writer()
+            .try_init();
         let session = Arc::new(project.session.clone());
         let builder = engine_builder(
             folder.path(),

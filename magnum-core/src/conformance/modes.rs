@@ -62,6 +62,7 @@ pub(super) struct Plain {
     commits: u64,
     rounds: u64,
     counts: BTreeMap<String, usize>,
+    facts: Vec<&'static str>,
 }
 
 /// Runs one case of an operation that works plainly.
@@ -179,6 +180,7 @@ where
         commits: gate.commits() - commits,
         rounds: bench.rounds() - rounds,
         counts: counts(&bench).await,
+        facts: facts(&bench, &engine).await,
     };
     check(&bench, &engine, subject, &plain).await?;
     if subject != Subject::Delete {
@@ -226,6 +228,22 @@ async fn healthy(bench: &Bench, engine: &Engine) -> Result<(), String> {
     Err(format!("a cluster that was just made is found {health:?}"))
 }
 
+/// Which facts of the cluster were reported.
+async fn facts(bench: &Bench, engine: &Engine) -> Vec<&'static str> {
+    let Ok(cluster) = engine.cluster(&bench.cx, CLUSTER).await else {
+        return Vec::new();
+    };
+    let facts = &cluster.facts;
+    let named = [
+        ("API address", facts.api_address.is_some()),
+        ("internal API address", facts.internal_api_address.is_some()),
+        ("version", facts.coe_version.is_some()),
+        ("stack", facts.stack_id.is_some()),
+    ];
+    let known = named.iter().filter(|(_, known)| *known);
+    known.map(|(name, _)| *name).collect()
+}
+
 /// How many things of each kind there are.
 async fn counts(bench: &Bench) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
@@ -260,6 +278,10 @@ async fn check(
             return Err(format!("left over: {left:?}"));
         }
         return Ok(());
+    }
+    let (known, expected) = (facts(bench, engine).await, &plain.facts);
+    if known != *expected {
+        return Err(format!("{known:?} is known instead of {expected:?}"));
     }
     let groups = engine.node_groups(&bench.cx, CLUSTER).await;
     for group in groups.map_err(|error| error.to_string())? {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use tracing::Instrument;
 
@@ -41,23 +42,31 @@ impl Engine {
         let mut work = Box::pin(self.work(operation, lease)).instrument(span);
         let mut work = Pin::new(&mut work);
         let mut until = lease.until;
+        let margin = self.0.config.lease / 10;
         loop {
-            // A process that was frozen must not go on as if no time had passed: once the lease is near its end nothing more is done
-            // before it is renewed, and where that fails nothing at all.
-            let margin = self.0.config.lease / 10;
-            let living = std::future::poll_fn(|cx| {
-                if self.0.clock.now() + margin >= until {
-                    return Poll::Ready(false);
-                }
-                work.as_mut().poll(cx).map(|_| true)
-            });
             tokio::select! {
                 biased;
-                ended = living => if ended { return },
+                ended = self.while_leased(work.as_mut(), until - margin) => if ended { return },
                 () = self.0.clock.sleep(self.0.config.lease / 3) => {}
             }
             let next = self.0.clock.now() + self.0.config.lease;
-            match self.0.store.renew(&lease, next).await {
+            // The work goes on meanwhile: it may hold the very connection to the store that the renewal waits for.
+            let mut renewal = self.0.store.renew(&lease, next);
+            let renewed = tokio::select! {
+                biased;
+                renewed = &mut renewal => renewed,
+                ended = self.while_leased(work.as_mut(), until - margin) => {
+                    if ended {
+                        return;
+                    }
+                    tokio::select! {
+                        biased;
+                        renewed = renewal => renewed,
+                        () = self.0.clock.sleep(self.0.config.lease) => return,
+                    }
+                }
+            };
+            match renewed {
                 Ok(()) => until = next,
                 Err(StoreError::LeaseLost { .. }) => return,
                 Err(error) => {
@@ -68,6 +77,22 @@ impl Engine {
                 }
             }
         }
+    }
+
+    /// Works until the end, which is true, or until the given time, which is false: a process that was frozen must not go on as if no time
+    /// had passed. Once a lease is near its end nothing more is done before it is renewed, and where that fails nothing at all.
+    async fn while_leased(
+        &self,
+        mut work: Pin<&mut (impl Future<Output = Result<(), Lost>> + Send)>,
+        end: DateTime<Utc>,
+    ) -> bool {
+        std::future::poll_fn(|cx| {
+            if self.0.clock.now() >= end {
+                return Poll::Ready(false);
+            }
+            work.as_mut().poll(cx).map(|_| true)
+        })
+        .await
     }
 
     async fn work(&self, operation: Operation, lease: Lease) -> Result<(), Lost> {

@@ -73,6 +73,10 @@ pub async fn killed_engines_share(
     let before = server.machines.made().len();
     let (mut grown, mut removed) = (BTreeSet::new(), BTreeSet::new());
     asked.clear();
+    // Frozen meanwhile, so that there is enough to do when they go on.
+    for worker in &workers {
+        worker.signal("STOP").await?;
+    }
     for (n, id) in ids.iter().enumerate() {
         let accepted = if n % 5 < 3 {
             grown.insert(id.to_string());
@@ -82,6 +86,9 @@ pub async fn killed_engines_share(
             engine.delete_cluster(&caller, *id).await?
         };
         asked.push(accepted.operation.id);
+    }
+    for worker in &workers {
+        worker.signal("CONT").await?;
     }
     let middle = before + grown.len() / 2;
     kill_at(middle, workers.remove(0), &server, &engine, &caller).await?;
@@ -138,6 +145,19 @@ impl Worker {
             engine: EngineId::from_uuid(id),
             process,
         })
+    }
+
+    async fn signal(&self, name: &str) -> Result<(), Failure> {
+        let id = self.process.id().ok_or("the engine's process runs")?;
+        let sent = Command::new("kill")
+            .arg(format!("-{name}"))
+            .arg(id.to_string())
+            .status()
+            .await?;
+        if sent.success() {
+            return Ok(());
+        }
+        Err(format!("signal {name} was not sent to process {id}").into())
     }
 
     async fn kill(&mut self) -> Result<(), Failure> {

@@ -97,13 +97,15 @@ async fn work(
     Ok(work.pass(goal).await?.into_advance())
 }
 
-/// Removes a group with all its members: their pods move away first.
+/// Removes a group with all its members: their pods move away first. One that the view does not list any more is gone.
 pub(super) async fn remove_group(
     round: &Round<'_>,
     id: NodeGroupId,
 ) -> Result<Advance, DriverError> {
+    let Some(group) = round.view.node_group(id) else {
+        return Ok(Advance::Done);
+    };
     let memo = round.load_cluster().await?;
-    let group = group(round, id)?;
     if memo.outputs.is_some() {
         let mut work = GroupWork::new(round, group, &memo).await?;
         if !work.memo.members.is_empty() && work.has_facts() {

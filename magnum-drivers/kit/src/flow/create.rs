@@ -21,6 +21,14 @@ pub(super) async fn create(round: &Round<'_>) -> Result<Advance, DriverError> {
     if memo.created {
         return Ok(Advance::Done);
     }
+    if round.cx.cancelled && memo.infrastructure.is_none() {
+        return Ok(Step::failed(Cause {
+            kind: CauseKind::Cancelled,
+            sentence: "cancelled before anything was made".to_owned(),
+            subject: None,
+        })
+        .into_advance());
+    }
     look_up(round, &mut memo).await?;
     cloud_credential(round, &mut memo).await?;
     round.pki().await?;
@@ -54,6 +62,10 @@ pub(super) async fn create(round: &Round<'_>) -> Result<Advance, DriverError> {
     let step = further_addons(round, &mut memo).await?;
     if step != Step::Done {
         return Ok(step.into_advance());
+    }
+    if round.view.cluster.facts.coe_version.is_none() {
+        // A crash came between the memo and the report.
+        report_reached(round, &memo).await?;
     }
     memo.created = true;
     round.save_cluster(&memo).await?;
@@ -180,6 +192,16 @@ fn counted(step: Step, ready: u32, total: u32) -> Step {
     }
 }
 
+/// Reports where the API is and which version answers there.
+async fn report_reached(round: &Round<'_>, memo: &ClusterMemo) -> Result<(), DriverError> {
+    let Some(outputs) = &memo.outputs else {
+        return Ok(());
+    };
+    let client = round.client(outputs).await?;
+    let version = client.version().await.ok().map(|v| v.git_version);
+    round.report_facts(memo, version).await
+}
+
 /// Notes when the API answers for the first time, and fails where it does not although the first node says that it is up.
 async fn reach(
     round: &Round<'_>,
@@ -201,12 +223,7 @@ async fn reach(
     if observed.reachable {
         memo.api_reached = true;
         round.save_cluster(memo).await?;
-        let outputs = memo.outputs.clone();
-        if let Some(outputs) = outputs {
-            let client = round.client(&outputs).await?;
-            let version = client.version().await.ok().map(|v| v.git_version);
-            round.report_facts(memo, version).await?;
-        }
+        report_reached(round, memo).await?;
         return Ok(None);
     }
     let now = round.now();

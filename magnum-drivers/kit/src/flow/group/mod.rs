@@ -119,6 +119,8 @@ impl<'a> GroupWork<'a> {
         // Whatever was learned is kept, also when a later part of the pass did not work out.
         if self.dirty {
             self.save().await?;
+        } else {
+            self.report().await?;
         }
         result
     }
@@ -130,6 +132,16 @@ impl<'a> GroupWork<'a> {
         self.edit_stacks().await?;
         self.finish_removals().await?;
         Ok(self.verdict())
+    }
+
+    /// Reports the members again where the last report did not come through: a crash between the memo and the report would otherwise leave
+    /// them as they were for good.
+    async fn report(&self) -> Result<(), DriverError> {
+        let members = self.memo.to_members();
+        if members == self.group.members {
+            return Ok(());
+        }
+        self.round.cx.report_members(self.group.id, &members).await
     }
 
     async fn save(&mut self) -> Result<(), DriverError> {
