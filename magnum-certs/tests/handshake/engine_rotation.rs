@@ -125,6 +125,8 @@ impl World {
 
     /// An engine as a new process would have it.
     fn engine(&self) -> Engine {
+        let mut config = EngineConfig::default();
+        config.lease = LEASE;
         Engine::builder()
             .store(Arc::clone(&self.store))
             .sealer(Arc::new(Envelope::new(self.key.clone())))
@@ -132,10 +134,7 @@ impl World {
                 MemoryDriver::new(self.cloud.clone()).with_keys(Arc::clone(&self.keys) as _),
             ))
             .clock(Arc::clone(&self.clock) as _)
-            .config(EngineConfig {
-                lease: LEASE,
-                ..EngineConfig::default()
-            })
+            .config(config)
             .build()
             .unwrap()
     }
