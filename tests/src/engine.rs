@@ -9,8 +9,8 @@ use magnum_certs::{Envelope, load_or_create_sealing_key};
 use magnum_core::EventKind;
 use magnum_core::store::SqliteStore;
 use magnum_core::{
-    Accepted, ClusterTemplate, Engine, EngineConfig, NewClusterTemplate, RequestContext,
-    TemplateName, TemplateSpec,
+    Accepted, ClusterTemplate, Engine, EngineBuilder, EngineConfig, NewClusterTemplate,
+    RequestContext, TemplateName, TemplateSpec,
 };
 use magnum_core::{Operation, Outcome};
 use magnum_driver_k8s_ironic::IronicDriver;
@@ -33,6 +33,15 @@ pub async fn open_engine(
     proxy: Url,
     polls: PollIntervals,
 ) -> Result<Engine, Failure> {
+    let key = load_or_create_sealing_key(&folder.join("key"))?;
+    Ok(builder(session, proxy, polls)
+        .store(Arc::new(SqliteStore::open(folder.join("magnum.db")).await?))
+        .sealer(Arc::new(Envelope::new(key)))
+        .build()?)
+}
+
+/// Both drivers and the settings of an engine without store and sealer.
+pub(crate) fn builder(session: Session, proxy: Url, polls: PollIntervals) -> EngineBuilder {
     let mut config = DriverConfig::new();
     config.access = Arc::new(Access::new(
         Arc::new(HttpConnect::new(proxy)),
@@ -42,15 +51,10 @@ pub async fn open_engine(
     let sessions = Arc::new(session);
     let mut settings = EngineConfig::default();
     settings.lease = Duration::from_secs(5);
-    Ok(Engine::builder()
-        .store(Arc::new(SqliteStore::open(folder.join("magnum.db")).await?))
-        .sealer(Arc::new(Envelope::new(load_or_create_sealing_key(
-            &folder.join("key"),
-        )?)))
+    Engine::builder()
         .driver(Arc::new(NovaDriver::new(sessions.clone(), config.clone())))
         .driver(Arc::new(IronicDriver::new(sessions, config)))
         .config(settings)
-        .build()?)
 }
 
 /// Publishes a template.
@@ -69,6 +73,11 @@ pub async fn publish(
         hidden: false,
     };
     Ok(engine.create_cluster_template(caller, new).await?)
+}
+
+fn work(engine: &Engine) -> JoinHandle<()> {
+    let engine = engine.clone();
+    tokio::spawn(async move { engine.run(std::future::pending()).await })
 }
 
 /// A cloud, a project on it, and an engine that works for it.
@@ -111,10 +120,7 @@ impl Bench {
             cloud.polls.clone(),
         )
         .await?;
-        let worker = tokio::spawn({
-            let engine = engine.clone();
-            async move { engine.run(std::future::pending()).await }
-        });
+        let worker = work(&engine);
         Ok(Self {
             cloud,
             project,
@@ -122,6 +128,13 @@ impl Bench {
             folder,
             worker,
         })
+    }
+
+    /// Goes on with another engine.
+    pub(crate) fn take(&mut self, engine: Engine) {
+        self.worker.abort();
+        self.worker = work(&engine);
+        self.engine = engine;
     }
 
     /// Publishes a template.

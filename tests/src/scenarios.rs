@@ -11,6 +11,8 @@ macro_rules! scenarios {
             a_quota_that_is_too_small_is_said_before_anything_is_made => quota_is_said_before;
             op_01_a_quota_failure_is_one_clear_sentence => quota_is_said_in_one_sentence;
             wrong_input_is_refused_with_all_problems => everything_wrong_is_said_at_once;
+            p_05_secrets_in_barbican_are_rotated_twice_and_gone => barbican_rotates_and_leaves_nothing;
+            p_05_a_cluster_keeps_its_secrets_in_barbican => cluster_with_secrets_in_barbican;
         }
 
         #[tokio::test(flavor = "multi_thread")]

@@ -1,12 +1,14 @@
 //! What must hold on the embedded and on the real cloud alike.
 
 mod bad_input;
+mod barbican;
 mod bare_metal;
 mod killed;
 mod lifecycle;
 mod quota;
 
 pub use bad_input::everything_wrong_is_said_at_once;
+pub use barbican::{barbican_rotates_and_leaves_nothing, cluster_with_secrets_in_barbican};
 pub use bare_metal::{bare_metal_group_in_a_vm_cluster, cluster_of_machines};
 pub use killed::{killed_engine_resumes, work_until_killed};
 pub use lifecycle::three_and_five;
