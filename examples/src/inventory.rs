@@ -69,6 +69,13 @@ impl Inventory {
                     .into_iter()
                     .map(|s| (s.secret_ref.id().to_owned(), s.name.unwrap_or_default())),
             );
+            let containers = barbican::list_containers(session, None).await?;
+            inventory.note(
+                "secret container",
+                containers
+                    .into_iter()
+                    .map(|c| (c.container_ref.id().to_owned(), c.name.unwrap_or_default())),
+            );
         }
         Ok(inventory)
     }

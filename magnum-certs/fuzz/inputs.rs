@@ -8,7 +8,7 @@ use magnum_certs::{
 use secrecy::ExposeSecret as _;
 
 /// A request: a typed error, or one whose certificate is no authority and has the request's key.
-pub fn csr(data: &[u8]) {
+pub(crate) fn csr(data: &[u8]) {
     let parsed = match std::str::from_utf8(data) {
         Ok(text) => Csr::from_pem(text),
         Err(_) => Csr::from_der(data),
@@ -32,7 +32,7 @@ pub fn csr(data: &[u8]) {
 }
 
 /// PEM text of every kind: a typed error that does not quote it, or a value that is written as it was read.
-pub fn pem(data: &[u8]) {
+pub(crate) fn pem(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
@@ -54,7 +54,7 @@ pub fn pem(data: &[u8]) {
 }
 
 /// A kubeconfig: a typed error, or one that is written as it was read and merges with itself into itself.
-pub fn kubeconfig(data: &[u8]) {
+pub(crate) fn kubeconfig(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };

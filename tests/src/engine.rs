@@ -55,6 +55,19 @@ pub async fn engine_builder(
         &folder.join("key"),
     )?));
     let (sessions, provider) = logins(Arc::new(SealedSecrets::new(store.clone(), sealer.clone())));
+    let mut builder = builder(sessions, proxy, polls);
+    if let Some(provider) = provider {
+        builder = builder.credentials(provider);
+    }
+    Ok(builder.store(store).sealer(sealer))
+}
+
+/// Both drivers and the settings of an engine without store and sealer.
+pub(crate) fn builder(
+    sessions: Arc<dyn SessionSource>,
+    proxy: Url,
+    polls: PollIntervals,
+) -> EngineBuilder {
     let mut config = DriverConfig::new();
     config.access = Arc::new(Access::new(
         Arc::new(HttpConnect::new(proxy)),
@@ -63,16 +76,10 @@ pub async fn engine_builder(
     config.polls = polls;
     let mut settings = EngineConfig::default();
     settings.lease = Duration::from_secs(5);
-    let mut builder = Engine::builder();
-    if let Some(provider) = provider {
-        builder = builder.credentials(provider);
-    }
-    Ok(builder
-        .store(store)
-        .sealer(sealer)
+    Engine::builder()
         .driver(Arc::new(NovaDriver::new(sessions.clone(), config.clone())))
         .driver(Arc::new(IronicDriver::new(sessions, config)))
-        .config(settings))
+        .config(settings)
 }
 
 /// Publishes a template.
@@ -91,6 +98,11 @@ pub async fn publish(
         hidden: false,
     };
     Ok(engine.create_cluster_template(caller, new).await?)
+}
+
+fn work(engine: &Engine) -> JoinHandle<()> {
+    let engine = engine.clone();
+    tokio::spawn(async move { engine.run(std::future::pending()).await })
 }
 
 /// A cloud, a project on it, and an engine that works for it.
@@ -151,10 +163,7 @@ impl Bench {
         folder: tempfile::TempDir,
         engine: Engine,
     ) -> Self {
-        let worker = tokio::spawn({
-            let engine = engine.clone();
-            async move { engine.run(std::future::pending()).await }
-        });
+        let worker = work(&engine);
         Self {
             cloud,
             project,
@@ -162,6 +171,13 @@ impl Bench {
             folder,
             worker,
         }
+    }
+
+    /// Goes on with another engine.
+    pub(crate) fn take(&mut self, engine: Engine) {
+        self.worker.abort();
+        self.worker = work(&engine);
+        self.engine = engine;
     }
 
     /// Publishes a template.

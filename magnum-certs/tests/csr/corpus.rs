@@ -5,10 +5,13 @@ use std::path::Path;
 #[path = "../../fuzz/inputs.rs"]
 mod inputs;
 
+/// A fuzz target: its name, and what it does with an input.
+type Target = (&'static str, fn(&[u8]));
+
 #[test]
 fn the_fuzz_corpus_holds() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
-    let targets: [(&str, fn(&[u8])); 3] = [
+    let targets: [Target; 3] = [
         ("csr", inputs::csr),
         ("pem", inputs::pem),
         ("kubeconfig", inputs::kubeconfig),

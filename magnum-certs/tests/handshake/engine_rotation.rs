@@ -125,6 +125,8 @@ impl World {
 
     /// An engine as a new process would have it.
     fn engine(&self) -> Engine {
+        let mut config = EngineConfig::default();
+        config.lease = LEASE;
         Engine::builder()
             .store(Arc::clone(&self.store))
             .sealer(Arc::new(Envelope::new(self.key.clone())))
@@ -132,10 +134,7 @@ impl World {
                 MemoryDriver::new(self.cloud.clone()).with_keys(Arc::clone(&self.keys) as _),
             ))
             .clock(Arc::clone(&self.clock) as _)
-            .config(EngineConfig {
-                lease: LEASE,
-                ..EngineConfig::default()
-            })
+            .config(config)
             .build()
             .unwrap()
     }
@@ -354,7 +353,7 @@ async fn ck_09_an_engine_that_dies_at_every_await_locks_nobody_out() {
     let asking = world.engine();
     let rotation = world.door(&asking).rotate(&world.cx, CLUSTER).await;
     let rotation = rotation.unwrap().operation.id;
-    let (mut deaths, mut steps, mut lives) = (0, 0, 0);
+    let (mut deaths, mut lives) = (0, 0);
     let mut seen = None;
     while world.outcome(&asking, rotation).await.is_none() {
         lives += 1;
@@ -372,7 +371,7 @@ async fn ck_09_an_engine_that_dies_at_every_await_locks_nobody_out() {
         .await;
         drop(step);
         if ended {
-            (steps, lives) = (steps + 1, 0);
+            lives = 0;
         } else {
             deaths += 1;
         }
@@ -390,5 +389,5 @@ async fn ck_09_an_engine_that_dies_at_every_await_locks_nobody_out() {
         assert_eq!(after.generations(kind).signing().number, 2);
     }
     assert_eq!(after.phase(), None);
-    assert!(deaths > 3 * steps && steps > 15, "{deaths} in {steps}");
+    assert!(deaths > 25, "only {deaths} deaths");
 }

@@ -125,3 +125,58 @@ impl Access {
         self.clients.lock().expect("no holder of this lock panics")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use chrono::TimeDelta;
+    use magnum_certs::{PkiOptions, RotationPhase, RotationPlan};
+    use uuid::Uuid;
+
+    use super::*;
+
+    /// The engine's own credential is kept in memory only, and made anew in every phase of a rotation and at half time.
+    #[tokio::test]
+    async fn p_04_no_client_of_before_a_rotation_is_used_again() {
+        let now = Utc::now();
+        let cluster = ClusterId::from_uuid(Uuid::from_u128(1));
+        let outputs = InfraOutputs {
+            network: String::new(),
+            subnet: String::new(),
+            cidr: "10.0.0.0/24".parse().unwrap(),
+            mtu: None,
+            control_plane_group: None,
+            worker_group: None,
+            server_group: None,
+            pool: None,
+            api_port: None,
+            address: Ipv4Addr::LOCALHOST.into(),
+            floating_address: None,
+        };
+        let access = Access::default();
+        let seen = async |pki: &ClusterPki, at| {
+            access.client(cluster, pki, &outputs, at).await.unwrap();
+            let clients = access.locked();
+            let known = &clients[&cluster];
+            (known.authority.clone(), known.renew_at)
+        };
+        let mut pki = ClusterPki::generate("c1", PkiOptions::default(), now).unwrap();
+        let first = seen(&pki, now).await;
+        assert_eq!(seen(&pki, now + TimeDelta::hours(1)).await, first);
+        let later = now + TimeDelta::hours(5);
+        assert_ne!(seen(&pki, later).await, first, "renewed at half time");
+
+        let plan = RotationPlan::all(&pki);
+        let mut before = seen(&pki, later).await;
+        for phase in RotationPhase::ALL {
+            pki = pki
+                .in_phase(&plan, phase, PkiOptions::default(), now)
+                .unwrap();
+            let after = seen(&pki, later).await;
+            assert_ne!(after, before, "{phase:?}");
+            assert_eq!(after.0, pki.trust_bundle(AuthorityKind::Kubernetes));
+            before = after;
+        }
+    }
+}

@@ -169,6 +169,7 @@ async fn p_05_whatever_call_fails_nothing_is_forgotten() {
             let fault = json!({"drop": drop, "skip": skip, "count": 1});
             world.fault(fault.clone());
             let kept = store.put_if_absent(cluster(), "x", secret("one")).await;
+            world.heal();
             let kept = match kept {
                 Ok(kept) => kept,
                 Err(error) => {
@@ -179,7 +180,6 @@ async fn p_05_whatever_call_fails_nothing_is_forgotten() {
                 }
             };
             assert_eq!(store.get(cluster(), "x").await.unwrap(), Some(kept));
-            world.heal();
 
             world.fault(fault.clone());
             if store.put(cluster(), "x", secret("two")).await.is_err() {

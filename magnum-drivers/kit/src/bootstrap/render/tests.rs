@@ -195,7 +195,7 @@ fn ck_06_extra_names_come_once_with_the_endpoint() {
 }
 
 #[test]
-fn ck_07_the_service_account_key_is_the_same_on_all_control_planes() {
+fn ck_07_p_06_the_service_account_key_is_the_same_on_all_control_planes_and_on_no_worker() {
     let first = user_data(&node(NodeRole::ControlPlaneInit(control_plane())));
     let second = user_data(&node(NodeRole::ControlPlaneJoin(control_plane())));
     let path = "/etc/kubernetes/pki/sa.key";
@@ -204,6 +204,7 @@ fn ck_07_the_service_account_key_is_the_same_on_all_control_planes() {
         content(&first, "/etc/kubernetes/pki/sa.pub"),
         content(&first, "/etc/kubernetes/pki/ca.crt")
     );
+    assert!(!user_data(&node(NodeRole::Worker)).contains("pki/sa"));
 }
 
 #[test]
