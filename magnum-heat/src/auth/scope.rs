@@ -104,6 +104,9 @@ pub enum Scope {
     Trust(TrustId),
     /// Nothing but Keystone itself.
     Unscoped,
+    /// What Keystone gives to a login that asks for nothing: the user's default project where there is one, else nothing
+    /// but Keystone itself.
+    UserDefault,
 }
 
 impl Scope {
@@ -121,7 +124,8 @@ impl Scope {
             Self::Domain(domain) => json!({"domain": domain.to_json()}),
             Self::System => json!({"system": {"all": true}}),
             Self::Trust(id) => json!({"OS-TRUST:trust": {"id": id.0}}),
-            Self::Unscoped => return None,
+            Self::UserDefault => return None,
+            Self::Unscoped => json!("unscoped"),
         })
     }
 }

@@ -328,6 +328,10 @@ impl Reader<'_> {
         if let Some(id) = self.get("trust_id") {
             return Scope::Trust(id.into());
         }
+        let unscoped = self.get("unscoped");
+        if unscoped.is_some_and(|text| text.eq_ignore_ascii_case("true")) {
+            return Scope::Unscoped;
+        }
         if self.get("system_scope").is_some() {
             return Scope::System;
         }
@@ -343,8 +347,9 @@ impl Reader<'_> {
         if let Some(id) = self.get("domain_id") {
             return Scope::Domain(DomainRef::Id(id));
         }
-        self.get("domain_name")
-            .map_or(Scope::Unscoped, |name| Scope::Domain(DomainRef::Name(name)))
+        self.get("domain_name").map_or(Scope::UserDefault, |name| {
+            Scope::Domain(DomainRef::Name(name))
+        })
     }
 
     fn credential(&self) -> Result<Auth, ConfigError> {

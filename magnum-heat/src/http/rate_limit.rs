@@ -15,7 +15,7 @@ use super::{HttpError, HttpService};
 /// Lets so many calls a second pass to each host and port, and holds the others back in the order they came.
 ///
 /// Put it in front of the HTTP client of a session, or of all sessions of a cloud: what shares the layer shares the
-/// limit. Logins count too.
+/// limit. Logins count too. A call that is dropped while it waits keeps its place in the row.
 ///
 /// ```
 /// # use std::sync::Arc;

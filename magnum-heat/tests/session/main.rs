@@ -5,6 +5,7 @@
 mod client;
 mod deadline;
 mod lists;
+mod login;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod microversion;
