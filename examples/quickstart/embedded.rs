@@ -38,11 +38,9 @@ pub(crate) struct Addresses {
 
 impl Addresses {
     fn of(cloud: &EmbeddedCloud) -> Result<Self, Failure> {
-        let folder = tempfile::tempdir()?;
-        let clouds_yaml = fs::read_to_string(cloud.clouds_yaml(folder.path())?)?;
         Ok(Self {
             base_url: cloud.base_url().parse()?,
-            clouds_yaml,
+            clouds_yaml: cloud.clouds_yaml(),
             proxy_url: cloud.proxy_url().parse()?,
         })
     }

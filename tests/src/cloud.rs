@@ -52,10 +52,8 @@ impl TestCloud {
     /// Where it does not start.
     pub async fn embedded_with(options: Options) -> Result<Self, Failure> {
         let cloud = EmbeddedCloud::start(options).await?;
-        let folder = tempfile::tempdir()?;
-        let yaml = std::fs::read_to_string(cloud.clouds_yaml(folder.path())?)?;
         Ok(Self {
-            admin: Session::connect(CloudConfig::from_yaml(&yaml, "embedded-admin")?).await?,
+            admin: Session::connect(CloudConfig::from_yaml(&cloud.clouds_yaml(), "embedded-admin")?).await?,
             proxy: cloud.proxy_url().parse()?,
             polls: PollIntervals::fast(),
             clock: Arc::new(SystemClock),

@@ -1,6 +1,6 @@
 //! The embedded cloud as a whole: OpenStack, node simulator and proxy in one process.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::node::{AdminLogin, Simulator, SimulatorConfig, SimulatorError};
@@ -122,14 +122,10 @@ impl EmbeddedCloud {
         &self.cloud
     }
 
-    /// Writes `clouds.yaml` with the clouds `embedded` (user and project demo) and `embedded-admin`; gives its path.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn clouds_yaml(&self, folder: &Path) -> std::io::Result<PathBuf> {
-        let path = folder.join("clouds.yaml");
-        std::fs::write(&path, clouds_yaml(&self.auth_url()))?;
-        Ok(path)
+    /// The text of a `clouds.yaml` with the clouds `embedded` (user and project demo) and `embedded-admin`.
+    #[must_use]
+    pub fn clouds_yaml(&self) -> String {
+        clouds_yaml(&self.auth_url())
     }
 
     /// Resolves when the cloud ends by itself: asked over HTTP, or idle.

@@ -62,7 +62,7 @@ async fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     options.latency = options.latency.scaled(arguments.slowness);
     let cloud = EmbeddedCloud::start(options).await?;
     if let Some(folder) = arguments.clouds_yaml {
-        cloud.clouds_yaml(&folder)?;
+        std::fs::write(folder.join("clouds.yaml"), cloud.clouds_yaml())?;
     }
     let mut out = std::io::stdout();
     writeln!(out, "auth_url={}", cloud.auth_url())?;
