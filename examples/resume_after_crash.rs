@@ -36,7 +36,7 @@ async fn main() -> Result<(), Failed> {
     }
     let cloud = EmbeddedCloud::start(Options::default()).await?;
     let folder = tempfile::tempdir()?;
-    cloud.clouds_yaml(folder.path())?;
+    std::fs::write(folder.path().join("clouds.yaml"), cloud.clouds_yaml())?;
 
     // Ask for a cluster. What is accepted is in the database; nothing works on it in this process yet.
     let (engine, caller) = open(folder.path(), &cloud.proxy_url()).await?;

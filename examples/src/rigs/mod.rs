@@ -107,9 +107,7 @@ impl Fresh {
         let nodes = Simulator::start(simulation).await?;
 
         let calls = Calls::default();
-        let folder = tempfile::tempdir()?;
-        let yaml = std::fs::read_to_string(cloud.clouds_yaml(folder.path())?)?;
-        let config = CloudConfig::from_yaml(&yaml, "embedded")?;
+        let config = CloudConfig::from_yaml(&cloud.clouds_yaml(), "embedded")?;
         let http = Counted {
             http: ReqwestService::new(config.http_config())?,
             calls: calls.clone(),
