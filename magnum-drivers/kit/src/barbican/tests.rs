@@ -42,8 +42,7 @@ impl World {
             ..Options::default()
         };
         let cloud = EmbeddedCloud::start(options).await.unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let yaml = std::fs::read_to_string(cloud.clouds_yaml(folder.path()).unwrap()).unwrap();
+        let yaml = cloud.clouds_yaml();
         let config = CloudConfig::from_yaml(&yaml, "embedded").unwrap();
         let session = Session::builder(config).retry(RetryPolicy::none());
         Self {
