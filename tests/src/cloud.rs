@@ -50,7 +50,11 @@ impl TestCloud {
     pub async fn embedded_with(options: Options) -> Result<Self, Failure> {
         let cloud = EmbeddedCloud::start(options).await?;
         Ok(Self {
-            admin: Session::connect(CloudConfig::from_yaml(&cloud.clouds_yaml(), "embedded-admin")?).await?,
+            admin: Session::connect(CloudConfig::from_yaml(
+                &cloud.clouds_yaml(),
+                "embedded-admin",
+            )?)
+            .await?,
             proxy: cloud.proxy_url().parse()?,
             polls: PollIntervals::fast(),
             external_network: "public",
