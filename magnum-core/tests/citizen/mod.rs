@@ -59,11 +59,14 @@ impl Sealer for Keyed {
 async fn an_exchanged_sealing_key_is_said_at_start_and_nothing_is_worked_on() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let cloud = MemoryCloud::new();
+    let start = chrono::DateTime::from_timestamp(1_790_000_000, 0).unwrap();
+    let clock = Arc::new(magnum_core::SimulatedClock::new(start, 5));
     let with_key = |key| {
         let driver = magnum_core::driver::memory::MemoryDriver::new(cloud.clone());
         Engine::builder()
             .store(Arc::clone(&store))
             .sealer(Arc::new(Keyed(key)))
+            .clock(Arc::clone(&clock) as _)
             .driver(Arc::new(driver))
     };
     let right = with_key(7).open().await.unwrap();
