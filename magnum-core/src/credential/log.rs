@@ -91,7 +91,11 @@ mod tests {
         let mut log = CredentialLog::default();
         let first = log.wanted(cluster, operation(1), false).unwrap();
         assert!(first.name.ends_with("-1") && first.id.is_none());
-        assert_eq!(log.all(), std::slice::from_ref(&first), "known before it is made");
+        assert_eq!(
+            log.all(),
+            std::slice::from_ref(&first),
+            "known before it is made"
+        );
         let again = log.wanted(cluster, operation(2), false).unwrap();
         assert_eq!(again, first, "a crashed try goes on under its name");
         log.issued("a".to_owned(), operation(2));

@@ -163,7 +163,7 @@ async fn sm_01_the_credential_goes_once_when_everything_else_is_gone() {
     let created = create(&engine, &bench.cx, "prod", 1, 2).await;
     finished(&engine, &bench.cx, created.operation.id).await;
     let name = format!("magnum-work-{}-1", created.cluster.id);
-    assert_eq!(bench.identity.alive(), [name.clone()]);
+    assert_eq!(bench.identity.alive(), std::slice::from_ref(&name));
     let stored = WorkCredential::load(&*engine.secret_store(), created.cluster.id).await;
     assert_eq!(stored.unwrap().unwrap().id, "id-0");
     let grown = engine
@@ -235,7 +235,7 @@ async fn a_credential_survives_the_death_of_its_engine_at_every_await() {
         let name = format!("magnum-work-{}-2", created.cluster.id);
         assert_eq!(
             bench.identity.alive(),
-            [name.clone()],
+            std::slice::from_ref(&name),
             "after {polls} polls"
         );
         let stored = WorkCredential::load(&*engine.secret_store(), created.cluster.id).await;
