@@ -6,9 +6,8 @@ use super::KubeVersion;
 
 /// The maintenance of one Kubernetes minor version.
 ///
-/// Dates of 1.34 and 1.35 are those of the project's release pages (kubernetes.io/releases, `data/releases/schedule.yaml` of
-/// kubernetes/website); 1.36 and 1.37 have the release dates of kubernetes/sig-release (`releases/release-1.3x`), and an end computed by the
-/// project's rule of twelve months and two more, on the 28th.
+/// Releases are those of kubernetes/sig-release (`releases/release-1.3x`). The ends of 1.36 and 1.37 are computed by the project's rule of
+/// twelve months and two more, on the 28th; where the schedule on kubernetes.io/releases differs, it is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KubeSupport {

@@ -45,7 +45,7 @@ use super::{
     DriverError, DriverSelector, Leftover, Plan,
 };
 use crate::id::{ClusterId, NodeGroupId};
-use crate::model::{Member, Problems};
+use crate::model::{LabelSchema, Member, Problems};
 use crate::state::Health;
 
 /// Which call of a driver a layer stands around.
@@ -141,6 +141,10 @@ impl<L: DriverLayer> ClusterDriver for Layered<L> {
 
     fn plan(&self, view: &ClusterView, change: &Change) -> Plan {
         self.driver.plan(view, change)
+    }
+
+    fn label_schema(&self) -> Option<LabelSchema> {
+        self.driver.label_schema()
     }
 
     async fn preflight(&self, view: &ClusterView, change: &Change) -> Result<(), DriverError> {
