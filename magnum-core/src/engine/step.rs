@@ -204,11 +204,11 @@ impl Engine {
                     *leftovers = self.guarded(&*driver, look).await?;
                     let more = self.withdraw_credentials(lease, &record.view).await?;
                     leftovers.extend(more);
+                    if let Err(error) = self.forget_secrets(operation.cluster).await {
+                        return Ok(DriverError::from(error).into());
+                    }
                 }
                 _ => {}
-            }
-            if let Err(error) = self.forget_secrets(operation.cluster).await {
-                return Ok(DriverError::from(error).into());
             }
         }
         Ok(StepResult::Advanced(advance))
