@@ -14,12 +14,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bench_engine::{Bench, Reversing, create, finished};
+use chrono::DateTime;
 use magnum_core::conformance::{self, Fault, MemoryRig, Options, Report, Rig};
 use magnum_core::driver::layers::{Chaos, Layered, Retry, Timeout};
 use magnum_core::driver::memory::{CloudFault, MemoryCloud, MemoryDriver};
 use magnum_core::driver::{Capability, ClusterDriver, DriverError};
 use magnum_core::store::MemoryStore;
-use magnum_core::{Engine, EventKind, KubeVersion, RequestContext, SystemClock, TemplateSpec};
+use magnum_core::{
+    Engine, EventKind, KubeVersion, RequestContext, SimulatedClock, SystemClock, TemplateSpec,
+};
 
 const CLAIMS: [Capability; 13] = [
     Capability::CreateDelete,
@@ -150,8 +153,15 @@ async fn chaos_that_is_tried_again_at_once_is_not_seen_by_the_engine() {
     assert!(matches!(error, DriverError::Unavailable { .. }), "{error}");
 }
 
+/// Follows tokio's time, which the tests have paused.
+fn clock() -> Arc<SimulatedClock> {
+    let start = DateTime::from_timestamp(1_790_000_000, 0).unwrap();
+    Arc::new(SimulatedClock::new(start, 7))
+}
+
 fn engine(driver: Arc<dyn ClusterDriver>) -> Engine {
     Engine::builder()
+        .clock(clock())
         .store(Arc::new(MemoryStore::new()))
         .sealer(Arc::new(Reversing))
         .driver(driver)
@@ -173,7 +183,7 @@ async fn make(engine: &Engine, cx: &RequestContext) {
 async fn a_call_that_hangs_is_ended_by_the_layer_before_the_engine_would() {
     let cloud = MemoryCloud::new();
     cloud.inject(2, CloudFault::Hang);
-    let limit = Timeout::new(Duration::from_secs(5), Arc::new(SystemClock));
+    let limit = Timeout::new(Duration::from_secs(5), clock());
     let engine = engine(Layered::around(Arc::new(MemoryDriver::new(cloud)), limit));
     let cx = RequestContext::new("demo", "alice");
     make(&engine, &cx).await;

@@ -224,7 +224,10 @@ mod tests {
     async fn sp_01_polls_skip_outputs_and_one_last_look_reads_them() {
         let polls = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&polls);
-        let script = Script::new().rule(move |_| {
+        let script = Script::new().rule(move |seen| {
+            if !seen.path.contains("/stacks/") {
+                return None;
+            }
             let status = if counted.fetch_add(1, Ordering::SeqCst) < 29 {
                 "CREATE_IN_PROGRESS"
             } else {
