@@ -75,10 +75,9 @@ pub async fn creator_leaves(cloud: TestCloud) -> Result<(), Failure> {
     bench.succeeds(&deleted).await?;
     let names = credentials(&service, &user).await?;
     assert!(names.is_empty(), "no credential is left: {names:?}");
-    let admin = bench.cloud.admin.clone();
-    bench.end().await?;
-    admin.send(keystone::DeleteUser { id: user }).await?;
-    Ok(())
+    let gone = keystone::DeleteUser { id: user };
+    bench.cloud.admin.send(gone).await?;
+    bench.end().await
 }
 
 /// Ids and names of the service user's credentials.
