@@ -154,7 +154,8 @@ send_service_user_token = true
 $(tail_)
 X
 cp "$VENV/etc/nova/api-paste.ini" "$ETC/nova/"
-printf '[DEFAULT]\nhost = tc-ironic-1\ncompute_driver = ironic.IronicDriver\nstate_path = %s/nova-ironic\nlog_file = %s/nova-compute-ironic.log\n[filter_scheduler]\ntrack_instance_changes = false\n%s\n' "$VAR" "$LOG" "$(clientauth ironic nova)" >"$ETC/nova/compute-ironic.conf"
+# No power synchronisation: one that begins while a machine is being deployed sees it off, and stops it as soon as it is active.
+printf '[DEFAULT]\nhost = tc-ironic-1\ncompute_driver = ironic.IronicDriver\nsync_power_state_interval = -1\nstate_path = %s/nova-ironic\nlog_file = %s/nova-compute-ironic.log\n[filter_scheduler]\ntrack_instance_changes = false\n%s\n' "$VAR" "$LOG" "$(clientauth ironic nova)" >"$ETC/nova/compute-ironic.conf"
 printf '[DEFAULT]\nlog_file = %s/nova-compute.log\n' "$LOG" >"$ETC/nova/compute-fake.conf"
 printf '[DEFAULT]\nlog_file = %s/nova-conductor.log\n' "$LOG" >"$ETC/nova/conductor.conf"
 printf '[DEFAULT]\nlog_file = %s/nova-scheduler.log\n' "$LOG" >"$ETC/nova/scheduler.conf"
