@@ -14,12 +14,6 @@ macro_rules! scenarios {
             hc_06_a_thousand_calls_through_a_flaky_proxy => thousand_calls_through_a_flaky_proxy;
             wrong_input_is_refused_with_all_problems => everything_wrong_is_said_at_once;
             p_05_secrets_in_barbican_are_rotated_twice_and_gone => barbican_rotates_and_leaves_nothing;
-            p_05_a_cluster_keeps_its_secrets_in_barbican => cluster_with_secrets_in_barbican;
-        }
-
-        #[tokio::test(flavor = "multi_thread")]
-        async fn ms_05_sm_06_a_cluster_survives_its_creators_departure() -> Result<(), $crate::Failure> {
-            $crate::scenario::creator_leaves($cloud().await?).await
         }
 
         #[tokio::test(flavor = "multi_thread")]
