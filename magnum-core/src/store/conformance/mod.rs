@@ -1,6 +1,7 @@
 //! The proof that a store keeps the contract of [`Store`]: the same cases for every implementation.
 
 mod cases;
+mod claims;
 mod samples;
 
 use std::sync::Arc;
@@ -24,28 +25,28 @@ where
 {
     let mut names = Vec::new();
     macro_rules! cases {
-        ($($case:ident),* $(,)?) => {$(
+        ($($group:ident::$case:ident),* $(,)?) => {$(
             let name = stringify!($case);
-            let done: Result<(), Failure> = cases::$case(fresh().await).await;
+            let done: Result<(), Failure> = $group::$case(fresh().await).await;
             done.map_err(|failure| format!("{name}: {failure}"))?;
             names.push(name);
         )*};
     }
     cases!(
-        guards_refuse_and_leave_nothing_behind,
-        ms_06_projects_do_not_see_each_other,
-        ms_07_parallel_creations_are_counted_exactly,
-        sp_06_each_due_operation_is_claimed_by_one,
-        leases_end_and_fences_hold,
-        events_are_numbered_in_order_under_parallel_writes,
-        secrets_and_memos_come_and_go,
-        a_deleted_cluster_is_history,
-        lists_come_in_pages,
-        looks_are_handed_out_once,
-        the_first_key_wins,
-        usage_counts_what_living_clusters_want,
-        versions_of_a_template_and_lost_updates,
-        old_events_go_and_numbers_stay,
+        cases::guards_refuse_and_leave_nothing_behind,
+        cases::ms_06_projects_do_not_see_each_other,
+        cases::ms_07_parallel_creations_are_counted_exactly,
+        claims::sp_06_each_due_operation_is_claimed_by_one,
+        claims::leases_end_and_fences_hold,
+        cases::events_are_numbered_in_order_under_parallel_writes,
+        cases::secrets_and_memos_come_and_go,
+        cases::a_deleted_cluster_is_history,
+        cases::lists_come_in_pages,
+        claims::looks_are_handed_out_once,
+        cases::the_first_key_wins,
+        cases::usage_counts_what_living_clusters_want,
+        cases::versions_of_a_template_and_lost_updates,
+        cases::old_events_go_and_numbers_stay,
     );
     Ok(names)
 }

@@ -23,30 +23,35 @@ pub(super) async fn commit(pool: &Pool, commit: Commit) -> Result<Committed, Sto
     Ok(Committed { last_event })
 }
 
+/// Whether the row still has this number: the statement writes to the row that has it, and so holds it for the transaction.
+async fn still_at(
+    tx: &mut Tx,
+    statement: &'static str,
+    id: String,
+    number: u64,
+) -> Result<bool, StoreError> {
+    let done = query(statement)
+        .bind(id)
+        .bind(signed(number))
+        .execute(&mut **tx)
+        .await
+        .map_err(away)?;
+    Ok(done.rows_affected() == 1)
+}
+
 async fn check(tx: &mut Tx, guard: &Guard) -> Result<(), StoreError> {
     match guard {
         Guard::Revision { cluster, revision } => {
-            let moved = query(
-                "UPDATE clusters SET revision = revision + 1 WHERE id = $1 AND revision = $2",
-            )
-            .bind(cluster.to_string())
-            .bind(signed(*revision))
-            .execute(&mut **tx)
-            .await
-            .map_err(away)?;
-            if moved.rows_affected() == 1 {
+            let moved =
+                "UPDATE clusters SET revision = revision + 1 WHERE id = $1 AND revision = $2";
+            if still_at(tx, moved, cluster.to_string(), *revision).await? {
                 return Ok(());
             }
             Err(StoreError::Stale { cluster: *cluster })
         }
         Guard::Fence { operation, fence } => {
-            let held = query("UPDATE operations SET fence = fence WHERE id = $1 AND fence = $2")
-                .bind(operation.to_string())
-                .bind(signed(*fence))
-                .execute(&mut **tx)
-                .await
-                .map_err(away)?;
-            if held.rows_affected() == 1 {
+            let held = "UPDATE operations SET fence = fence WHERE id = $1 AND fence = $2";
+            if still_at(tx, held, operation.to_string(), *fence).await? {
                 return Ok(());
             }
             Err(StoreError::LeaseLost {
@@ -77,15 +82,9 @@ async fn check(tx: &mut Tx, guard: &Guard) -> Result<(), StoreError> {
             reads::usage(&mut **tx, project).await?.with(more, quota)
         }
         Guard::TemplateRevision { template, revision } => {
-            let moved = query(
-                "UPDATE templates SET revision = revision + 1 WHERE id = $1 AND revision = $2",
-            )
-            .bind(template.to_string())
-            .bind(signed(*revision))
-            .execute(&mut **tx)
-            .await
-            .map_err(away)?;
-            if moved.rows_affected() == 1 {
+            let moved =
+                "UPDATE templates SET revision = revision + 1 WHERE id = $1 AND revision = $2";
+            if still_at(tx, moved, template.to_string(), *revision).await? {
                 return Ok(());
             }
             Err(StoreError::TemplateStale {
